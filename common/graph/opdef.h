@@ -54,6 +54,7 @@ enum tfd_op_flag {
     TFD_OP_IDENTITY = 1 << 18, /* passes its inputs on: may be elided */
     TFD_OP_NOOP = 1 << 19,
     TFD_OP_FUNCTION = 1 << 20, /* a call of the function of this name */
+    TFD_OP_HOME = 1 << 21,     /* runs graphs that arrive as values */
 };
 
 struct tfd_opdef {

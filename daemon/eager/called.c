@@ -55,15 +55,11 @@ static void note_list(struct search *s, struct tfd_str list)
             note_func(s, f.bytes);
 }
 
-static void note_attr(struct search *s, struct tfd_str entry)
+static void note_value(struct search *s, struct tfd_str attr_value)
 {
-    struct tfd_pb_entry e;
-    struct tfd_pb_reader r;
+    struct tfd_pb_reader r = tfd_pb_reader_of(attr_value);
     struct tfd_pb_field f;
 
-    if (!tfd_pb_map_entry(entry, &e))
-        return; /* whoever reads the function says so */
-    r = tfd_pb_reader_of(e.value);
     while (tfd_pb_next(&r, &f)) {
         if (f.wire != TFD_PB_BYTES)
             continue;
@@ -72,6 +68,15 @@ static void note_attr(struct search *s, struct tfd_str entry)
         else if (f.tag == tensorflow_AttrValue_list_tag)
             note_list(s, f.bytes);
     }
+}
+
+/* What cannot be read, whoever reads the function says so. */
+static void note_attr(struct search *s, struct tfd_str entry)
+{
+    struct tfd_pb_entry e;
+
+    if (tfd_pb_map_entry(entry, &e))
+        note_value(s, e.value);
 }
 
 static void note_node(struct search *s, struct tfd_str node)
@@ -100,27 +105,58 @@ static void note_function(struct search *s, struct tfd_str def)
             note_node(s, f.bytes);
 }
 
+static enum tfd_code begin_search(struct search *s,
+                                  const struct tfd_eager_library *l,
+                                  struct tfd_status *st)
+{
+    *s = (struct search){.library = l};
+    s->found = calloc(l->by_name.count + 1, sizeof(*s->found));
+    if (!s->found)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for functions");
+    tfd_map_init(&s->seen);
+    return TFD_OK;
+}
+
+/* All but `without`. */
+static enum tfd_code end_search(struct search *s,
+                                const struct tfd_eager_function *without,
+                                struct tfd_bytes *library,
+                                struct tfd_status *st)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        note_function(s, s->found[i]->def);
+        if (s->found[i] != without)
+            tfd_pb_put_str_always(library,
+                                  tensorflow_FunctionDefLibrary_function_tag,
+                                  s->found[i]->def);
+    }
+    tfd_map_deinit(&s->seen);
+    free(s->found);
+    if (s->failed)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for functions");
+    return TFD_OK;
+}
+
 enum tfd_code tfd_eager_called(const struct tfd_eager_library *l,
                                const struct tfd_eager_function *f,
                                struct tfd_bytes *library, struct tfd_status *st)
 {
-    struct search s = {.library = l};
+    struct search s;
 
-    s.found = calloc(l->by_name.count + 1, sizeof(*s.found));
-    if (!s.found)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for functions");
-    tfd_map_init(&s.seen);
+    TFD_TRY(begin_search(&s, l, st));
     note_name(&s, f->name);
-    for (size_t i = 0; i < s.count; i++) {
-        note_function(&s, s.found[i]->def);
-        if (s.found[i] != f)
-            tfd_pb_put_str_always(library,
-                                  tensorflow_FunctionDefLibrary_function_tag,
-                                  s.found[i]->def);
-    }
-    tfd_map_deinit(&s.seen);
-    free(s.found);
-    if (s.failed)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for functions");
-    return TFD_OK;
+    return end_search(&s, f, library, st);
+}
+
+enum tfd_code tfd_eager_called_by(const struct tfd_eager_library *l,
+                                  const struct tfd_attr *attrs, int attr_count,
+                                  struct tfd_bytes *library,
+                                  struct tfd_status *st)
+{
+    struct search s;
+
+    TFD_TRY(begin_search(&s, l, st));
+    for (int i = 0; i < attr_count; i++)
+        note_value(&s, attrs[i].value);
+    return end_search(&s, NULL, library, st);
 }

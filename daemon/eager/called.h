@@ -7,6 +7,7 @@
 #ifndef TFD_DAEMON_EAGER_CALLED_H
 #define TFD_DAEMON_EAGER_CALLED_H
 
+#include "common/graph/graph.h"
 #include "daemon/eager/library.h"
 
 /* Appends each once, without f itself, as fields of a FunctionDefLibrary.
@@ -15,5 +16,10 @@ enum tfd_code tfd_eager_called(const struct tfd_eager_library *l,
                                const struct tfd_eager_function *f,
                                struct tfd_bytes *library,
                                struct tfd_status *st) TFD_MUST_USE;
+/* The same of an op, whose attributes name functions. */
+enum tfd_code tfd_eager_called_by(const struct tfd_eager_library *l,
+                                  const struct tfd_attr *attrs, int attr_count,
+                                  struct tfd_bytes *library,
+                                  struct tfd_status *st) TFD_MUST_USE;
 
 #endif

@@ -4,8 +4,10 @@
 #include "daemon/eager/single_op.h"
 
 #include "common/graph/function_body.h"
+#include "common/proto/graph.pb.h"
 #include "common/proto/graphdef.h"
 #include "config/limits.h"
+#include "daemon/eager/called.h"
 #include "daemon/eager/context.h"
 #include "daemon/eager/graph_ends.h"
 #include "daemon/eager/operation.h"
@@ -194,9 +196,31 @@ static enum tfd_code write_graph(const struct tfd_eager_operation *o,
     return rc;
 }
 
+/* What its attributes name: of a dataset's op, what it calls. */
+static enum tfd_code put_library(const struct tfd_eager_context *c,
+                                 const struct tfd_eager_operation *o,
+                                 struct tfd_bytes *def, bool *has_library,
+                                 struct tfd_status *st)
+{
+    struct tfd_bytes library;
+    enum tfd_code rc;
+
+    tfd_bytes_init(&library, (size_t)TFD_GRAPH_SIZE_MAX);
+    rc = tfd_eager_called_by(&c->functions, o->attrs, o->attr_count, &library,
+                             st);
+    if (rc == TFD_OK)
+        rc = tfd_bytes_ok(&library, "the functions of an op", st);
+    *has_library = rc == TFD_OK && library.size > 0;
+    if (*has_library)
+        tfd_pb_put_str(def, tensorflow_GraphDef_library_tag,
+                       tfd_bytes_view(&library));
+    tfd_bytes_deinit(&library);
+    return rc;
+}
+
 static enum tfd_code make_graph(struct tfd_eager_context *c,
                                 const struct tfd_eager_operation *o,
-                                struct tfd_eager_graph **out,
+                                struct tfd_eager_graph **out, bool *has_library,
                                 struct tfd_status *st)
 {
     struct tfd_bytes def;
@@ -204,7 +228,8 @@ static enum tfd_code make_graph(struct tfd_eager_context *c,
 
     TFD_TRY(count_ends(c, o, &results, st));
     tfd_bytes_init(&def, (size_t)TFD_GRAPH_SIZE_MAX);
-    if (write_graph(o, results, &def, st) == TFD_OK)
+    if (write_graph(o, results, &def, st) == TFD_OK &&
+        put_library(c, o, &def, has_library, st) == TFD_OK)
         return tfd_eager_graph_new(c, &def, o->in_count, results, out, st);
     tfd_bytes_deinit(&def);
     return st ? st->code : TFD_RESOURCE_EXHAUSTED;
@@ -215,6 +240,7 @@ enum tfd_code tfd_eager_single_op(struct tfd_eager_context *c,
                                   struct tfd_eager_graph **out,
                                   struct tfd_status *st)
 {
+    bool has_library = false; /* functions come and go: not kept */
     struct tfd_bytes key;
     enum tfd_code rc;
 
@@ -227,8 +253,9 @@ enum tfd_code tfd_eager_single_op(struct tfd_eager_context *c,
         if (g)
             g->refs++;
         else
-            rc = make_graph(c, o, &g, st);
-        if (rc == TFD_OK && !g->key.size && !tfd_str_is(o->name, "_Recv"))
+            rc = make_graph(c, o, &g, &has_library, st);
+        if (rc == TFD_OK && !g->key.size && !has_library &&
+            !tfd_str_is(o->name, "_Recv"))
             keep_graph(&c->ops, g, tfd_bytes_view(&key));
         *out = g;
     }

@@ -13,6 +13,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/function_call.h"
+#include "kernels/core/runtime.h"
 
 #include "common/base/container.h"
 #include "config/limits.h"
@@ -20,6 +21,8 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 /* What prepare() makes. */
 struct calls {
@@ -130,6 +133,15 @@ static enum tfd_code call_prepare(const struct tfd_prepare *p, void *state,
     else
         TFD_TRY(prepare_named(p, state, names, 1, st));
     return check_calls(p, state, 0, st);
+}
+
+static enum tfd_code remote_prepare(const struct tfd_prepare *p, void *state,
+                                    struct tfd_status *st)
+{
+    static const char *const names[] = {"f"};
+
+    TFD_TRY(prepare_named(p, state, names, 1, st));
+    return check_calls(p, state, 1, st);
 }
 
 static enum tfd_code if_prepare(const struct tfd_prepare *p, void *state,
@@ -317,6 +329,61 @@ static void call_start(struct tfd_kctx *k)
         call(x, 0);
 }
 
+/* "/cpu:0" for "/device:CPU:0". */
+static bool is_short_device(const char *part, size_t size, const char *own)
+{
+    const char *device = strstr(own, "/device:");
+
+    return device && size > 1 && strlen(device + 8) == size - 1 &&
+           strncasecmp(device + 8, part + 1, size - 1) == 0;
+}
+
+/* "/job:worker/task:0/device:CPU:0": each part of the name of this device, or
+ * no part at all. */
+static bool names_this(struct tfd_str target, const char *own)
+{
+    const char *at = target.data, *end = target.data + target.size;
+
+    while (at < end) {
+        const char *part = at, *found;
+        size_t size;
+
+        while (at < end && (at == part || *at != '/'))
+            at++;
+        size = (size_t)(at - part);
+        for (found = own; *found; found++)
+            if (strncasecmp(found, part, size) == 0 &&
+                (found[size] == '/' || found[size] == '\0'))
+                break;
+        if (!*found && !is_short_device(part, size, own))
+            return false;
+    }
+    return true;
+}
+
+/* A function of this task alone: others have their own server. */
+static void remote_start(struct tfd_kctx *k)
+{
+    const char *own = tfd_rt_device(k->rt);
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_str target;
+    struct execution *x;
+
+    if (tfd_check_str(k, 0, &target, &st) == TFD_OK && !names_this(target, own))
+        tfd_fail(&st, TFD_UNIMPLEMENTED,
+                 "a RemoteCall to " TFD_STR_FMT
+                 " from %s; only this task's own "
+                 "device can be called",
+                 TFD_STR_ARG(target), own);
+    if (st.code != TFD_OK) {
+        tfd_kctx_finish(k, &st);
+        return;
+    }
+    x = begin_execution(k, 1);
+    if (x)
+        call(x, 0);
+}
+
 static void if_start(struct tfd_kctx *k)
 {
     struct execution *x = begin_execution(k, 1);
@@ -461,6 +528,14 @@ static const struct tfd_opdef ops[] = {
     WHILE("While", TFD_OP_STATEFUL),
     WHILE("StatelessWhile", 0),
     {
+        .name = "RemoteCall",
+        .inputs = "target: string, args: Tin",
+        .outputs = "output: Tout",
+        .attrs = "Tin: list(type) >= 1; Tout: list(type) >= 1; f: func",
+        .checks = "target: scalar",
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+    {
         .name = "SymbolicGradient",
         .inputs = "input: Tin",
         .outputs = "output: Tout",
@@ -484,6 +559,7 @@ static const struct tfd_kernel kernels[] = {
     ROW("While", while_start, while_prepare),
     ROW("StatelessWhile", while_start, while_prepare),
     ROW("SymbolicGradient", call_start, gradient_prepare),
+    ROW("RemoteCall", remote_start, remote_prepare),
 };
 
 const struct tfd_family tfd_family_functional = {

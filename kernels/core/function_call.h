@@ -53,6 +53,17 @@ enum tfd_code tfd_rt_lasting_function(const struct tfd_prepare *p,
                                       const struct tfd_func *f,
                                       struct tfd_rt_function **out,
                                       struct tfd_status *st) TFD_MUST_USE;
+/* Where graphs that arrive as values are run: as long as the kernel's own.  The
+ * op has the flag TFD_OP_HOME. */
+struct tfd_rt_home;
+enum tfd_code tfd_rt_home(const struct tfd_prepare *p, struct tfd_rt_home **out,
+                          struct tfd_status *st) TFD_MUST_USE;
+/* A GraphDef with one _Retval and no _Arg as a lasting function, held for the
+ * caller; all nodes are on the device. */
+enum tfd_code tfd_rt_graph_function(struct tfd_rt_home *home, struct tfd_rt *rt,
+                                    struct tfd_str graph_def,
+                                    struct tfd_rt_function **out,
+                                    struct tfd_status *st) TFD_MUST_USE;
 /* The node is in the body of a lasting function, which would keep itself if it
  * kept what holds one. */
 bool tfd_rt_is_lasting(const struct tfd_prepare *p);

@@ -69,7 +69,7 @@ static void finalize(struct generator_iterator *i)
     struct tfd_tensor *out = tfd_data_element_new(f->out_count, NULL);
 
     if (!x || !in || !out) {
-        tfd_data_element_drop(in, f->in_count + f->count);
+        tfd_data_element_drop(in, f->in_count + f->passed);
         free(in);
         free(out);
         free(x);

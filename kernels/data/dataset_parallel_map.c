@@ -131,7 +131,7 @@ static enum tfd_code start_call(struct parallel_iterator *i,
         in ? tfd_data_element_new(d->f.out_count, st) : NULL;
 
     if (!out) {
-        tfd_data_element_drop(in, d->f.in_count + d->f.count);
+        tfd_data_element_drop(in, d->f.in_count + d->f.passed);
         free(in);
         return TFD_RESOURCE_EXHAUSTED;
     }

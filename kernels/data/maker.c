@@ -310,7 +310,9 @@ enum tfd_code tfd_captured_init(struct tfd_captured *c, struct tfd_kctx *k,
                                 int32_t count, int32_t elements,
                                 struct tfd_dataset *d, struct tfd_status *st)
 {
-    if (tfd_rt_function_in_count(f) != elements + count)
+    int32_t passed = tfd_rt_function_in_count(f) - elements;
+
+    if (passed < 0 || passed > count)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "{{node " TFD_STR_FMT "}} calls " TFD_STR_FMT
                         ", which has %d arguments, with %d of an element and "
@@ -324,6 +326,7 @@ enum tfd_code tfd_captured_init(struct tfd_captured *c, struct tfd_kctx *k,
     c->function = f;
     tfd_rt_function_hold(f);
     c->in_count = elements;
+    c->passed = passed;
     c->out_count = tfd_rt_function_out_count(f);
     for (; c->count < count; c->count++) {
         TFD_TRY(tfd_dataset_deepen(d, &k->in[first + c->count], st));
@@ -344,14 +347,14 @@ struct tfd_tensor *tfd_captured_args(const struct tfd_captured *c,
                                      struct tfd_tensor *element,
                                      struct tfd_status *st)
 {
-    struct tfd_tensor *args = tfd_data_element_new(c->in_count + c->count, st);
+    struct tfd_tensor *args = tfd_data_element_new(c->in_count + c->passed, st);
 
     if (!args) {
         tfd_data_element_drop(element, c->in_count);
         return NULL;
     }
     tfd_data_element_move(args, element, c->in_count);
-    for (int32_t i = 0; i < c->count; i++)
+    for (int32_t i = 0; i < c->passed; i++)
         args[c->in_count + i] = tfd_tensor_ref(&c->values[i]);
     return args;
 }

@@ -80,7 +80,10 @@ enum tfd_code tfd_dataset_bool(const struct tfd_kctx *k, int in,
 struct tfd_captured {
     struct tfd_rt_function *function; /* held */
     struct tfd_tensor *values;
-    int32_t count, in_count, out_count; /* in_count: of an element */
+    int32_t count;    /* of values; those beyond `passed` are only kept, */
+    int32_t passed;   /* as a handle may keep its resource */
+    int32_t in_count; /* of an element */
+    int32_t out_count;
 };
 
 /* The maker's function with `count` inputs of the node from `first` on.

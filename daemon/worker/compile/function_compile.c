@@ -286,13 +286,33 @@ static enum tfd_code import(struct writing *w, struct tfd_graph **out)
     return rc;
 }
 
+/* A graph has one result and no arguments. */
+static enum tfd_code check_graph(const struct writing *w,
+                                 const struct tfd_exec *e)
+{
+    if (w->f->kind != TFD_FUNCTION_GRAPH ||
+        (e->fetch_count == 1 && e->feed_count == 0))
+        return TFD_OK;
+    return tfd_fail(w->st, TFD_INVALID_ARGUMENT,
+                    "a graph of %d arguments and %d results; it has no "
+                    "argument and one result",
+                    e->feed_count, e->fetch_count);
+}
+
 static enum tfd_code make_function(struct writing *w, struct tfd_exec **out)
 {
     struct tfd_graph *g;
 
-    TFD_TRY(write(w));
+    if (w->f->kind == TFD_FUNCTION_GRAPH)
+        tfd_bytes_add_str(&w->out, w->f->graph_def);
+    else
+        TFD_TRY(write(w));
     TFD_TRY(import(w, &g));
     TFD_TRY(tfd_exec_compile(&w->f->table->env, g, out, w->st));
+    if (check_graph(w, *out) != TFD_OK) {
+        tfd_exec_free(*out);
+        return TFD_INVALID_ARGUMENT;
+    }
     if ((*out)->channel_count == 0)
         return TFD_OK;
     tfd_exec_free(*out);

@@ -53,12 +53,14 @@ enum tfd_function_kind {
     TFD_FUNCTION_BODY,
     TFD_FUNCTION_PREDICATE, /* its results are in host memory */
     TFD_FUNCTION_GRADIENT,  /* not the function but its gradient, made up */
+    TFD_FUNCTION_GRAPH,     /* no function of the library: a graph as it came */
 };
 
 struct tfd_rt_function {
     struct tfd_function_table *table;
     struct tfd_str key;
     struct tfd_func func;
+    struct tfd_str graph_def; /* GRAPH */
     enum tfd_function_kind kind;
     struct tfd_rt *rt;
     int32_t in_count, out_count;

@@ -45,6 +45,7 @@ void tfd_lasting_world_let_go(struct tfd_lasting_world *w)
 
 static struct tfd_function_table *new_table(struct tfd_lasting_world *w,
                                             const struct tfd_function_table *of,
+                                            struct tfd_graph *library,
                                             struct tfd_status *st)
 {
     struct tfd_compile_env env = of->env;
@@ -52,7 +53,7 @@ static struct tfd_function_table *new_table(struct tfd_lasting_world *w,
 
     env.shared = world_state;
     env.session = w;
-    t = tfd_function_table_new(of->graph, &env, st);
+    t = tfd_function_table_new(library, &env, st);
     if (!t)
         return NULL;
     t->loop = of->loop;
@@ -63,8 +64,9 @@ static struct tfd_function_table *new_table(struct tfd_lasting_world *w,
     return t;
 }
 
-static struct tfd_lasting_world *new_world(const struct tfd_function_table *of,
-                                           struct tfd_status *st)
+struct tfd_lasting_world *
+tfd_lasting_world_new(const struct tfd_function_table *of,
+                      struct tfd_graph *library, struct tfd_status *st)
 {
     struct tfd_lasting_world *w = calloc(1, sizeof(*w));
 
@@ -72,14 +74,14 @@ static struct tfd_lasting_world *new_world(const struct tfd_function_table *of,
         tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for functions");
         return NULL;
     }
-    w->table = new_table(w, of, st);
+    w->table = new_table(w, of, library, st);
     if (!w->table) {
         free(w);
         return NULL;
     }
     w->refs = 1;
     w->host = of->host;
-    w->session = of->env.session;
+    w->session = of->world ? of->world->session : of->env.session;
     w->freed.run = free_world;
     tfd_shared_states_init(&w->states);
     w->host->hold(w->session);
@@ -95,7 +97,7 @@ static struct tfd_lasting_world *world_of(struct tfd_function_table *t,
 
     if (w)
         return w;
-    w = new_world(t, st);
+    w = tfd_lasting_world_new(t, t->graph, st);
     if (!w || TFD_COMPARE_EXCHANGE(&t->lasting, &none, w))
         return w;
     tfd_lasting_world_let_go(w);

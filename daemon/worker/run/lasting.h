@@ -28,6 +28,10 @@ struct tfd_lasting_world {
     struct tfd_post freed;
 };
 
+/* With the library of `library`, and what else a graph's table has. */
+struct tfd_lasting_world *
+tfd_lasting_world_new(const struct tfd_function_table *of,
+                      struct tfd_graph *library, struct tfd_status *st);
 void tfd_lasting_world_let_go(struct tfd_lasting_world *w);
 
 /* A call begins: UNAVAILABLE when the worker stops.  It ends on the loop

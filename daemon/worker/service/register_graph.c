@@ -55,6 +55,14 @@ static enum tfd_code check_names(const struct tfd_register_graph *r,
     return TFD_OK;
 }
 
+static bool wants_home(const struct tfd_graph *g)
+{
+    for (int32_t i = 0; i < g->count; i++)
+        if (g->nodes[i]->op->flags & TFD_OP_HOME)
+            return true;
+    return false;
+}
+
 /* What the graph's kernels may call, if there is a library. */
 static enum tfd_code make_functions(struct tfd_registration *r,
                                     struct tfd_graph *g,
@@ -63,7 +71,7 @@ static enum tfd_code make_functions(struct tfd_registration *r,
 {
     struct tfd_worker_service *w = r->worker;
 
-    if (!g->functions)
+    if (!g->functions && !wants_home(g))
         return TFD_OK;
     env->functions = tfd_function_table_new(g, env, st);
     if (!env->functions)

@@ -82,3 +82,32 @@ def what_tests_of_tensorflow_match_on(side):
             "components": told(session, raw.OptionalGetValue(
                 optional=hidden(raw.OptionalFromValue(components=[1, 2])),
                 output_types=[tf.int32], output_shapes=[None])[0])}
+
+
+@scenario("RemoteCall")
+@fresh_graph
+def remote_calls(side):
+    """Of a function on the device itself."""
+    @function.Defun(tf.float32, tf.float32, func_name="remotely")
+    def remotely(a, b):
+        return a * b, tf.add(a, 1.0)
+
+    @function.Defun(tf.float32, tf.float32, func_name="remotely_failing")
+    def failing(a, b):
+        with tf.control_dependencies([tf.debugging.Assert(
+                tf.less(a, b), ["not less", a, b])]):
+            return tf.identity(a), tf.identity(b)
+
+    job = "worker" if side.target else "localhost"
+    own = hidden("/job:%s/replica:0/task:0/device:CPU:0" % job)
+    two, three = hidden(2.0), hidden(3.0)
+    out = {}
+    with side.session() as session:
+        for name, inputs, f in (("good", [two, three], remotely),
+                                ("fine", [two, three], failing),
+                                ("bad", [three, two], failing)):
+            value = told(session, tf.raw_ops.RemoteCall(
+                target=own, args=inputs, Tout=[tf.float32] * 2, f=f))
+            spread(out, name, "failed" if isinstance(value, str)
+                   and "not less" in value else value)
+    return out
