@@ -311,27 +311,40 @@ void tfd_pb_put_str(struct tfd_bytes *b, uint32_t tag, struct tfd_str value)
         tfd_pb_put_str_always(b, tag, value);
 }
 
-/* One byte is kept for the size.  A message of 128 bytes and more is moved to
- * make room for the rest of it: a copy, but the bytes are those that
- * every other encoder writes. */
+/* As many bytes are kept for the size as one of `likely` takes.  A message of
+ * which that is not so is moved: a copy, but the bytes are those that every
+ * other encoder writes. */
+size_t tfd_pb_begin_large(struct tfd_bytes *b, uint32_t tag, size_t likely)
+{
+    tfd_pb_put_head(b, tag, likely);
+    return b->size;
+}
+
+void tfd_pb_finish_large(struct tfd_bytes *b, size_t mark, size_t likely)
+{
+    pb_byte_t wire[VARINT_SIZE_MAX];
+    const size_t kept = encode_varint(likely, wire);
+    size_t size, taken;
+
+    if (b->failed)
+        return;
+    assert(mark >= kept && mark <= b->size);
+    size = b->size - mark;
+    taken = encode_varint(size, wire);
+    if (taken > kept && !tfd_bytes_extend(b, taken - kept))
+        return;
+    if (taken != kept)
+        memmove(b->data + mark - kept + taken, b->data + mark, size);
+    memcpy(b->data + mark - kept, wire, taken);
+    b->size = mark - kept + taken + size;
+}
+
 size_t tfd_pb_begin(struct tfd_bytes *b, uint32_t tag)
 {
-    tfd_pb_put_head(b, tag, 0);
-    return b->size;
+    return tfd_pb_begin_large(b, tag, 0);
 }
 
 void tfd_pb_finish(struct tfd_bytes *b, size_t mark)
 {
-    pb_byte_t wire[VARINT_SIZE_MAX];
-    size_t size, more;
-
-    if (b->failed)
-        return;
-    assert(mark > 0 && mark <= b->size);
-    size = b->size - mark;
-    more = encode_varint(size, wire) - 1;
-    if (!tfd_bytes_extend(b, more))
-        return;
-    memmove(b->data + mark + more, b->data + mark, size);
-    memcpy(b->data + mark - 1, wire, more + 1);
+    tfd_pb_finish_large(b, mark, 0);
 }

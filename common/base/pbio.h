@@ -93,5 +93,9 @@ void tfd_pb_put_head(struct tfd_bytes *b, uint32_t tag, uint64_t size);
 /* A sub-message written in place: begin, write its fields, end.  May nest. */
 size_t tfd_pb_begin(struct tfd_bytes *b, uint32_t tag);
 void tfd_pb_finish(struct tfd_bytes *b, size_t mark);
+/* The same bytes, without moving a sub-message that comes to about `likely`
+ * bytes. */
+size_t tfd_pb_begin_large(struct tfd_bytes *b, uint32_t tag, size_t likely);
+void tfd_pb_finish_large(struct tfd_bytes *b, size_t mark, size_t likely);
 
 #endif

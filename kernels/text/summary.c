@@ -46,6 +46,8 @@ size_t tfd_summary_value_of(struct tfd_summary *s, struct tfd_str tag,
     return mark;
 }
 
+#define TAKEN_SIZE_MIN 65536 /* bytes that a copy is too long for */
+
 enum tfd_code tfd_summary_end(struct tfd_summary *s, struct tfd_kctx *k,
                               enum tfd_code rc, struct tfd_status *st)
 {
@@ -55,9 +57,14 @@ enum tfd_code tfd_summary_end(struct tfd_summary *s, struct tfd_kctx *k,
         rc = tfd_bytes_ok(&s->bytes, "a summary", st);
     if (rc == TFD_OK)
         rc = tfd_kctx_output(k, 0, TFD_STRING, &scalar, st);
-    if (rc == TFD_OK)
+    if (rc == TFD_OK && s->bytes.size >= TAKEN_SIZE_MIN) {
+        tfd_tstring_take(tfd_tensor_data(&k->out[0]), s->bytes.data,
+                         s->bytes.size, s->bytes.capacity);
+        tfd_bytes_init(&s->bytes, 0);
+    } else if (rc == TFD_OK) {
         rc = tfd_tstring_set(tfd_tensor_data(&k->out[0]),
                              tfd_bytes_view(&s->bytes), st);
+    }
     tfd_bytes_deinit(&s->bytes);
     return rc;
 }
@@ -154,11 +161,18 @@ static enum tfd_code scalar_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- TensorSummary ------------------------------------------------------- */
 
+/* Of a message with a tensor; only how many digits it has counts. */
+static size_t likely_size(const struct tfd_tensor *t)
+{
+    return tfd_dtype_is_pod(t->dtype) ? tfd_tensor_size(t) : 0;
+}
+
 /* Strings as string_val, numbers as tensor_content. */
 static void put_tensor(struct tfd_bytes *b, const struct tfd_tensor *t)
 {
     const struct tfd_tstring *s = tfd_tensor_data(t);
-    size_t mark = tfd_pb_begin(b, VALUE_TAG(tensor));
+    const size_t likely = likely_size(t);
+    size_t mark = tfd_pb_begin_large(b, VALUE_TAG(tensor), likely);
 
     if (t->dtype != TFD_STRING) {
         tfd_tensor_proto_encode(b, t, tfd_handle_encode);
@@ -168,7 +182,7 @@ static void put_tensor(struct tfd_bytes *b, const struct tfd_tensor *t)
             tfd_pb_put_str_always(b, tensorflow_TensorProto_string_val_tag,
                                   tfd_tstring_view(&s[i]));
     }
-    tfd_pb_finish(b, mark);
+    tfd_pb_finish_large(b, mark, likely);
 }
 
 static bool is_message(struct tfd_str bytes)
@@ -184,6 +198,7 @@ static bool is_message(struct tfd_str bytes)
 static enum tfd_code tensor_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_str tag, metadata;
+    const size_t likely = likely_size(&k->in[1]);
     struct tfd_summary s;
     size_t mark;
 
@@ -191,11 +206,12 @@ static enum tfd_code tensor_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(
         tfd_summary_tag(k, 2, "serialized_summary_metadata", &metadata, st));
     tfd_summary_begin(&s);
-    mark = tfd_summary_value(&s, tag);
+    mark = tfd_pb_begin_large(&s.bytes, tensorflow_Summary_value_tag, likely);
+    tfd_pb_put_str(&s.bytes, VALUE_TAG(tag), tag);
     put_tensor(&s.bytes, &k->in[1]);
     tfd_pb_put_str_always(&s.bytes, VALUE_TAG(metadata),
                           is_message(metadata) ? metadata : TFD_STR_EMPTY);
-    tfd_pb_finish(&s.bytes, mark);
+    tfd_pb_finish_large(&s.bytes, mark, likely);
     return tfd_summary_end(&s, k, TFD_OK, st);
 }
 

@@ -144,8 +144,10 @@ class Measure:
             before = list(step)
             for place in (0, 1) if turn % 2 == 0 else (1, 0):
                 runner = runners[place]
+                # As long as the step: of fewer, the least is too much, and
+                # takes more off a small op than that lasts.
                 base[place] = min(base[place], runner.quickest(
-                    runner.base, BASE_STEPS, 0))
+                    runner.base, BASE_STEPS, self.seconds))
                 step[place] = min(step[place], runner.quickest(
                     runner.step, LEAST_STEPS, self.seconds))
             if all(now > (1 - AGREE) * then

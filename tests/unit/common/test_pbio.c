@@ -383,6 +383,35 @@ static void put_nested_in_place(struct tfd_bytes *to, struct tfd_str body)
     tfd_pb_finish(to, outer);
 }
 
+static void put_nested_of_about(struct tfd_bytes *to, struct tfd_str body,
+                                size_t likely)
+{
+    size_t outer = tfd_pb_begin_large(to, 1, likely);
+    size_t inner = tfd_pb_begin_large(to, 2, likely);
+
+    tfd_pb_put_str_always(to, 3, body);
+    tfd_pb_finish_large(to, inner, likely);
+    tfd_pb_put_int(to, 4, 4);
+    tfd_pb_finish_large(to, outer, likely);
+}
+
+/* However many bytes were expected, the message is the same. */
+static void expect_same_of_about(struct tfd_str body, struct tfd_str want)
+{
+    static const size_t likely[] = {0, 1, 127, 128, 20000, 3 << 20};
+
+    for (size_t i = 0; i < sizeof(likely) / sizeof(likely[0]); i++) {
+        struct tfd_bytes b;
+
+        tfd_bytes_init(&b, 4 << 20);
+        tfd_bytes_add_str(&b, TFD_STR("before"));
+        put_nested_of_about(&b, body, likely[i]);
+        assert_int_equal(tfd_bytes_ok(&b, "message", NULL), TFD_OK);
+        assert_true(tfd_str_eq(tfd_bytes_view(&b), want));
+        tfd_bytes_deinit(&b);
+    }
+}
+
 /* Sizes around those where a length takes one byte more. */
 static void test_nested_messages_of_any_size(void **state)
 {
@@ -405,6 +434,7 @@ static void test_nested_messages_of_any_size(void **state)
         put_nested_by_copies(&b, body);
         assert_int_equal(tfd_bytes_ok(&a, "message", NULL), TFD_OK);
         assert_true(tfd_str_eq(tfd_bytes_view(&a), tfd_bytes_view(&b)));
+        expect_same_of_about(body, tfd_bytes_view(&b));
         tfd_bytes_deinit(&a);
         tfd_bytes_deinit(&b);
     }
