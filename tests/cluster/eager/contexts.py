@@ -150,6 +150,12 @@ class Context(Raw):
         return self.eager("Enqueue", context_id=self.number,
                           queue=items).queue_response
 
+    def begin(self, *items):
+        """An Enqueue that is not waited for."""
+        return self.channel.unary_unary(SERVICE + "Enqueue").future(message(
+            "EnqueueRequest", context_id=self.number,
+            queue=items).SerializeToString())
+
     def component(self, asked, *outputs, step=-5, flags=(True, True)):
         asked.is_function, asked.is_component_function = flags
         asked.func_step_id = step

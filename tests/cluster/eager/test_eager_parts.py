@@ -95,15 +95,19 @@ class Pair:
     """One coordinator's contexts on a ps and on a worker."""
 
     def __init__(self, cluster, number):
-        self.devices = [a for job in ("worker", "ps") for a in Raw(
-            cluster[job, 0].address).call(
-                "WorkerService", "GetStatus").device_attributes]
+        self.devices = self.devices_of(cluster)
         self.ps, self.worker = (Context(
             cluster[job, 0].address, number, spec=cluster.spec, job=job,
             cluster_device_attributes=self.devices)
             for job in ("ps", "worker"))
         self.ps.enqueue(*variable(1, b"v%d" % number))
         self.worker.enqueue(register(adds()), give(10, 2.0))
+
+    @staticmethod
+    def devices_of(cluster):
+        return [a for job in ("worker", "ps") for a in Raw(
+            cluster[job, 0].address).call(
+                "WorkerService", "GetStatus").device_attributes]
 
     def step(self, number, name="adds"):
         return self.worker.enqueue(call(
@@ -210,6 +214,41 @@ def a_context_may_end_amid_a_function(cluster):
         c.worker.close(view=2**64 - 1)
         code, words = result()
         assert code == "ABORTED" and GONE in words, words
+
+
+@test(limit=60, tfd_only=True, ps=1, worker=1)
+def who_cancels_a_request_cancels_its_parts(cluster):
+    with pair(cluster, 2007) as c:
+        c.worker.enqueue(register(endless()))
+        asked = c.worker.begin(call(
+            20, "endless", handle(1, device=PS), handle(10)))
+        part_runs(cluster)
+        asked.cancel()
+        for job in ("ps", "worker"):
+            wait_metric(cluster[job, 0], "tfd_eager_runs_running", 0, 20)
+        c.step(30)
+
+
+@test(limit=60, tfd_only=True)
+def a_task_that_was_replaced_gets_its_parts_anew(server):
+    with Cluster(server, ps=1, worker=1) as cluster:
+        c = Pair(cluster, 2008)
+        c.step(20)
+        cluster["ps", 0].kill()
+        fails("UNAVAILABLE", TOLD, c.step, 30)
+        cluster.start("ps", 0)
+        fails("ABORTED", GONE, c.step, 30)
+        new = Pair.devices_of(cluster)
+        c.ps = Context(cluster["ps", 0].address, 2008, spec=cluster.spec,
+                       job="ps", context_view_id=1,
+                       cluster_device_attributes=new)
+        c.ps.enqueue(*variable(1, b"again"))
+        fails("INTERNAL", "Could not find function library", c.step, 30)
+        c.worker.eager("UpdateContext", context_id=2008, context_view_id=1,
+                       server_def=c.worker.server("worker"),
+                       cluster_device_attributes=new)
+        c.step(40)
+        assert c.worker.value(40, 0) == 4.0
 
 
 @test(limit=60, tfd_only=True)
