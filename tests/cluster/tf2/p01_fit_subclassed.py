@@ -61,14 +61,17 @@ def fit(model, watch):
 
 def body():
     watch = Watch()
-    with strategy().scope():
+    scope = strategy().scope
+    tf.keras.utils.set_random_seed(1)
+    with scope():
         model = Wide()
         model.compile(tf.keras.optimizers.legacy.Adam(), loss="mse",
                       metrics=["mae"])
     seen = fit(model, watch)
     assert set(seen) == {"loss", "mae", "val_loss", "val_mae", "lr"}, seen
     assert seen["loss"][-1] < 0.3 * seen["loss"][0], seen
-    assert seen["val_loss"][-1] < 0.5 * seen["val_loss"][0], seen
+    nothing = np.mean(np.square(numbers(2)[1]))  # the loss of saying 0
+    assert seen["val_loss"][-1] < 0.2 * nothing, seen
     assert int(model.optimizer.iterations) == EPOCHS * STEPS
     same(watch.rates, [0.05 * 0.8**i for i in range(EPOCHS)], "rates")
     x = numbers(3)[0]
