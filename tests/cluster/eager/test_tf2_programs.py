@@ -20,7 +20,7 @@ FILES = FIT + (
     "MatchingFiles", "TFRecordDataset", "FlatMapDataset", "CacheDatasetV2",
     "DummyMemoryCache", "ParallelInterleaveDatasetV4", "ParallelMapDatasetV2",
     "ShuffleDatasetV3", "DummySeedGenerator", "PrefetchDataset",
-    "ParseExampleV2", "SerializeSparse", "DeserializeSparse")
+    "ParseExampleV2", "SerializeSparse", "DeserializeSparse", "ReduceJoin")
 
 
 def missing(task, ops):
