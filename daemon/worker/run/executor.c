@@ -272,7 +272,7 @@ void tfd_executor_start(struct tfd_step *s)
 
 bool tfd_executor_may_run(const struct tfd_exec *e)
 {
-    return !e->has_async && e->ahead_count == 0 && !e->parts;
+    return !e->has_async && !e->has_loops && e->ahead_count == 0 && !e->parts;
 }
 
 void tfd_executor_run(struct tfd_step *s)

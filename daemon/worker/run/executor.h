@@ -25,7 +25,8 @@ struct tfd_step *tfd_executor_step(struct tfd_exec *e, struct tfd_loop *loop,
  * fetches, id, rendezvous and ended are set.  Loop thread. */
 void tfd_executor_start(struct tfd_step *s);
 /* Whether all of a step of it can run on one thread, whichever: no kernel waits
- * or works for a device. */
+ * or works for a device, and it ends by itself, as nobody can cancel it: it has
+ * no loop. */
 bool tfd_executor_may_run(const struct tfd_exec *e);
 /* Runs all of such a step on this thread, which is not the loop thread; without
  * ended().  It has no pool. */
