@@ -252,6 +252,46 @@ static enum tfd_code flat_map_compute(struct tfd_kctx *k, struct tfd_status *st)
     return make_nested(k, &flat_map_kind, k->in_count - 1, 1, INT64_MAX, st);
 }
 
+static enum tfd_code check_plain(int64_t cycle, int64_t block,
+                                 struct tfd_status *st)
+{
+    if (cycle <= 0 && cycle != -1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "cycle_length must be greater than zero.");
+    if (block <= 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "block_length must be greater than zero.");
+    return TFD_OK;
+}
+
+/* The last input is num_parallel_calls. */
+static enum tfd_code check_parallel(const struct tfd_kctx *k, int64_t cycle,
+                                    int64_t block, struct tfd_status *st)
+{
+    int64_t calls;
+
+    TFD_TRY(
+        tfd_dataset_int(k, k->in_count - 1, "num_parallel_calls", &calls, st));
+    if (cycle <= 0 && cycle != -1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "`cycle_length` must be `tf.data.AUTOTUNE` or greater "
+                        "than 0 but is %lld",
+                        (long long)cycle);
+    if (block <= 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "`block_length` must be > 0");
+    if (calls < 1 && calls != -1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "num_parallel_calls must be greater than zero.");
+    if (calls <= cycle || cycle == -1)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "If `cycle_length` is set to a fixed value, "
+                    "`num_parallel_calls` must be either `tf.data.AUTOTUNE` or "
+                    "a value less than or equal to `cycle_length`. However, "
+                    "`num_parallel_calls` is %lld and `cycle_length` is %lld",
+                    (long long)calls, (long long)cycle);
+}
+
 /* `ints` scalars end the inputs, the first two of them cycle_length and
  * block_length. */
 static enum tfd_code interleave(struct tfd_kctx *k,
@@ -263,39 +303,12 @@ static enum tfd_code interleave(struct tfd_kctx *k,
 
     TFD_TRY(tfd_dataset_int(k, first, "cycle_length", &cycle, st));
     TFD_TRY(tfd_dataset_int(k, first + 1, "block_length", &block, st));
-    if (cycle == -1)
-        cycle = processors();
-    if (cycle <= 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        ints > 2 ? "`cycle_length` must be > 0"
-                                 : "cycle_length must be greater than zero.");
-    if (block <= 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        ints > 2 ? "`block_length` must be > 0"
-                                 : "block_length must be greater than zero.");
-    return make_nested(k, kind, first - 1, cycle, block, st);
-}
-
-/* The last one is num_parallel_calls. */
-static enum tfd_code check_calls(const struct tfd_kctx *k, int ints,
-                                 struct tfd_status *st)
-{
-    int64_t calls, cycle;
-
-    TFD_TRY(
-        tfd_dataset_int(k, k->in_count - 1, "num_parallel_calls", &calls, st));
-    TFD_TRY(tfd_dataset_int(k, k->in_count - ints, "cycle_length", &cycle, st));
-    if (calls < 1 && calls != -1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "num_parallel_calls must be greater than zero.");
-    if (calls <= cycle || cycle < 1)
-        return TFD_OK;
-    return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "If `cycle_length` is set to a fixed value, "
-                    "`num_parallel_calls` must be either `tf.data.AUTOTUNE` or "
-                    "a value less than or equal to `cycle_length`. However, "
-                    "`num_parallel_calls` is %lld and `cycle_length` is %lld",
-                    (long long)calls, (long long)cycle);
+    if (ints > 2)
+        TFD_TRY(check_parallel(k, cycle, block, st));
+    else
+        TFD_TRY(check_plain(cycle, block, st));
+    return make_nested(k, kind, first - 1, cycle == -1 ? processors() : cycle,
+                       block, st);
 }
 
 static enum tfd_code interleave_compute(struct tfd_kctx *k,
@@ -308,7 +321,6 @@ static enum tfd_code interleave_compute(struct tfd_kctx *k,
     static enum tfd_code id##_compute(struct tfd_kctx *k,    \
                                       struct tfd_status *st) \
     {                                                        \
-        TFD_TRY(check_calls(k, ints, st));                   \
         return interleave(k, &id##_kind, ints, st);          \
     }
 

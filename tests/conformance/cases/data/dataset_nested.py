@@ -1,4 +1,6 @@
 """Cases of kernels/data/dataset_nested.c."""
+from tensorflow.python.data.ops import dataset_ops, structured_function
+
 from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (cardinalities, data,
                                                     elements, failing, numbers)
@@ -64,6 +66,56 @@ def data_parallel_interleaves(side):
     makers["of none"] = lambda: numbers(0).interleave(
         inner, 2, num_parallel_calls=2)
     return elements(side, makers)
+
+
+class Older(dataset_ops.UnaryDataset):
+    """An interleave of one of the op's older forms, which programs that were
+    saved earlier name."""
+
+    def __init__(self, source, op, cycle, block, function=inner, **attributes):
+        wrapped = structured_function.StructuredFunctionWrapper(
+            function, "older", dataset=source)
+        self.spec = wrapped.output_structure._element_spec
+        super().__init__(source, op(
+            input_dataset=source._variant_tensor,
+            other_arguments=wrapped.function.captured_inputs,
+            cycle_length=tf.constant(cycle, tf.int64),
+            block_length=tf.constant(block, tf.int64),
+            num_parallel_calls=tf.constant(2, tf.int64), f=wrapped.function,
+            output_types=[self.spec.dtype], output_shapes=[self.spec.shape],
+            **attributes))
+
+    @property
+    def element_spec(self):
+        return self.spec
+
+
+def older(side, op, attributes):
+    makers = {"%s %d %d" % (of, cycle, block): lambda a=a, c=cycle, b=block: (
+        Older(numbers(6), op, c, b, **a))
+              for of, a in attributes.items()
+              for cycle in (1, 3, 9) for block in (1, 2)}
+    for cycle, block in ((0, 1), (1, 0), (-3, 1), (1, -1)):
+        makers["bad %d %d" % (cycle, block)] = lambda c=cycle, b=block: (
+            Older(numbers(6), op, c, b))
+    makers["of none"] = lambda: Older(numbers(0), op, 2, 1)
+    makers["fails inside"] = lambda: Older(numbers(3), op, 1, 1, bad_inner)
+    makers["fails"] = lambda: Older(numbers(4), op, 1, 1, bad_outer)
+    return elements(side, makers)
+
+
+@scenario("ParallelInterleaveDatasetV2")
+@fresh_graph
+def data_parallel_interleaves_v2(side):
+    return older(side, tf.raw_ops.ParallelInterleaveDatasetV2,
+                 {"default": {}, "ordered": {"sloppy": False}})
+
+
+@scenario("ParallelInterleaveDatasetV3")
+@fresh_graph
+def data_parallel_interleaves_v3(side):
+    return older(side, tf.raw_ops.ParallelInterleaveDatasetV3,
+                 {"default": {}, "ordered": {"deterministic": "true"}})
 
 
 @scenario("FlatMapDataset InterleaveDataset DatasetCardinality")
