@@ -183,6 +183,10 @@ def others():
          (1, 3))
     case("Tile", lambda x: raw.Tile(input=x, multiples=[2, 3]), (2, 3))
     case("Transpose", lambda x: raw.Transpose(x=x, perm=[2, 0, 1]), (2, 3, 4))
+    case("ReverseV2", lambda x: raw.ReverseV2(tensor=x, axis=[-1]), (2, 3))
+    case("Reverse", lambda x: raw.Reverse(tensor=x, dims=[True, False]), (2, 3))
+    case("EnsureShape", lambda x: raw.EnsureShape(input=x, shape=[None, 3]),
+         (2, 3))
     case("BroadcastTo", lambda x: raw.BroadcastTo(input=x, shape=[4, 2, 3]),
          (2, 1))
     case("BiasAdd", lambda x, y: raw.BiasAdd(value=x, bias=y), (2, 3), (3,))
