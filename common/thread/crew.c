@@ -20,6 +20,11 @@
 /* Threads that stay without work: making one costs 20 microseconds. */
 #define KEEP 8
 
+/* What goes through TFD_VARIANT_DEPTH_MAX datasets within each other takes up
+ * to 3 kB for each; what a process has by default may be less.  Only the pages
+ * that are touched cost memory. */
+#define STACK_SIZE ((size_t)8 << 20)
+
 struct tfd_crew {
     struct tfd_lock lock;
     struct tfd_cond wake;  /* a job has come, or the end */
@@ -107,6 +112,8 @@ static int start_thread(struct tfd_crew *c)
     if (error)
         return error;
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    error = pthread_attr_setstacksize(&attr, STACK_SIZE);
+    assert(!error);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&thread, &attr, run_thread, c);

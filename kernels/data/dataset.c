@@ -5,6 +5,7 @@
 
 #include "common/base/atomic.h"
 #include "common/base/container.h"
+#include "config/limits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,12 +88,18 @@ static char *path_within(const char *path, const struct tfd_dataset *d)
 }
 
 enum tfd_code tfd_data_open(struct tfd_dataset *d, struct tfd_data_scope *s,
-                            const char *path, struct tfd_data_iterator **out,
+                            const char *path, int depth,
+                            struct tfd_data_iterator **out,
                             struct tfd_status *st)
 {
-    struct tfd_data_iterator *it = calloc(1, d->kind->iterator_size);
+    struct tfd_data_iterator *it;
     enum tfd_code rc;
 
+    if (depth >= TFD_VARIANT_DEPTH_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "iterators within iterators are more than %d deep",
+                        TFD_VARIANT_DEPTH_MAX);
+    it = calloc(1, d->kind->iterator_size);
     if (!it)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for an iterator");
@@ -100,6 +107,7 @@ enum tfd_code tfd_data_open(struct tfd_dataset *d, struct tfd_data_scope *s,
     it->dataset = tfd_dataset_ref(d);
     it->scope = tfd_data_scope_ref(s);
     it->path = path_within(path, d);
+    it->depth = depth + 1;
     rc = it->path ? begin_iterator(it, st)
                   : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                              "no memory for an iterator");
@@ -114,8 +122,8 @@ enum tfd_code tfd_data_open_input(struct tfd_data_iterator *it, int input,
                                   struct tfd_data_iterator **out,
                                   struct tfd_status *st)
 {
-    return tfd_data_open(it->dataset->inputs[input], it->scope, it->path, out,
-                         st);
+    return tfd_data_open(it->dataset->inputs[input], it->scope, it->path,
+                         it->depth, out, st);
 }
 
 enum tfd_code tfd_data_open_within(struct tfd_data_iterator *it,
@@ -131,7 +139,7 @@ enum tfd_code tfd_data_open_within(struct tfd_data_iterator *it,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for an iterator");
     snprintf(path, size, "%s[%" PRId64 "]", it->path, number);
-    rc = tfd_data_open(d, it->scope, path, out, st);
+    rc = tfd_data_open(d, it->scope, path, it->depth, out, st);
     free(path);
     return rc;
 }

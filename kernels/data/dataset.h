@@ -69,6 +69,7 @@ struct tfd_data_iterator {
     struct tfd_data_scope *scope;
     struct tfd_data_iterator *input; /* of the first of the dataset's */
     char *path;                      /* "Iterator::Root::Prefetch::Map" */
+    int depth;                       /* 1: nobody's but the program's */
 };
 
 /* ---- Datasets ------------------------------------------------------------ */
@@ -87,9 +88,12 @@ int64_t tfd_dataset_cardinality(const struct tfd_dataset *d);
 
 /* ---- Iterators ----------------------------------------------------------- */
 
-/* path is that of who pulls from it. */
+/* path and depth are those of who pulls from it: TFD_DATA_ROOT and 0 for a
+ * program.  INVALID_ARGUMENT beyond TFD_VARIANT_DEPTH_MAX iterators within each
+ * other, as a function may make a dataset that calls the same function. */
 enum tfd_code tfd_data_open(struct tfd_dataset *d, struct tfd_data_scope *s,
-                            const char *path, struct tfd_data_iterator **out,
+                            const char *path, int depth,
+                            struct tfd_data_iterator **out,
                             struct tfd_status *st) TFD_MUST_USE;
 #define TFD_DATA_ROOT "Iterator::Root"
 /* The same within `it`, for a dataset that is its number-th there. */

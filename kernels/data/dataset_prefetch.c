@@ -152,7 +152,7 @@ static enum tfd_code make_ahead(struct tfd_data_iterator *it, int64_t size,
                         "no memory for a buffer of %lld elements",
                         (long long)size);
     return tfd_data_open(it->dataset->inputs[0], a->producer, it->path,
-                         &a->input, st);
+                         it->depth, &a->input, st);
 }
 
 static enum tfd_code prefetch_begin(struct tfd_data_iterator *it,

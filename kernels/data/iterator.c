@@ -64,7 +64,7 @@ static enum tfd_code new_run(struct tfd_iterator *it, struct tfd_dataset *d,
                         "no memory for an iterator");
     r->refs = 1;
     r->scope = tfd_data_scope_new(&it->task, st);
-    rc = r->scope ? tfd_data_open(d, r->scope, TFD_DATA_ROOT, &r->root, st)
+    rc = r->scope ? tfd_data_open(d, r->scope, TFD_DATA_ROOT, 0, &r->root, st)
                   : TFD_RESOURCE_EXHAUSTED;
     if (rc == TFD_OK)
         *out = r;

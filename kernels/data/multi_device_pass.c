@@ -99,7 +99,7 @@ static enum tfd_code new_pass(const struct tfd_data_task *task, int shards,
     p->scope = tfd_data_scope_new(task, st);
     if (!p->scope)
         return TFD_RESOURCE_EXHAUSTED;
-    return tfd_data_open(d, p->scope, TFD_DATA_ROOT, &p->it, st);
+    return tfd_data_open(d, p->scope, TFD_DATA_ROOT, 0, &p->it, st);
 }
 
 void tfd_multi_device_ref(struct tfd_multi_device_pass *p)

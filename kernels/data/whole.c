@@ -40,7 +40,7 @@ static enum tfd_code open_input(struct tfd_whole *w, const char *path,
     struct tfd_dataset *d;
 
     TFD_TRY(tfd_dataset_of(&w->k->in[0], &d, st));
-    return tfd_data_open(d, w->scope, path, &w->it, st);
+    return tfd_data_open(d, w->scope, path, 0, &w->it, st);
 }
 
 static enum tfd_code begin_whole(struct tfd_whole *w, const char *path,
