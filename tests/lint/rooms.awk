@@ -45,6 +45,7 @@ BEGIN {
     beside["kernels/conv"] = "core linalg vector"
     beside["kernels/core"] = "layout math state vector"
     beside["kernels/data"] = "core io random"
+    beside["kernels/data_sources"] = "core data io"
     beside["kernels/index"] = "core layout state vector"
     beside["kernels/io"] = "core"
     beside["kernels/layout"] = "core vector"

@@ -1,4 +1,4 @@
-"""Cases of kernels/data/dataset_source.c."""
+"""Cases of kernels/data_sources/dataset_source.c."""
 import numpy as np
 
 from tests.cluster.client import tf
