@@ -1,10 +1,9 @@
 /*
  * dataset_batch.c - several elements as one.
  */
+#include "kernels/data/data_collect.h"
 #include "kernels/data/data_rows.h"
 #include "kernels/data/data_table.h"
-
-#include <stdlib.h>
 
 struct batch {
     struct tfd_dataset dataset;
@@ -14,9 +13,7 @@ struct batch {
 
 struct batch_iterator {
     struct tfd_data_iterator iterator;
-    struct tfd_tensor *elements; /* of the batch that is being collected */
-    int64_t capacity;
-    bool is_over;
+    struct tfd_data_collect collect; /* of the batch that is being collected */
 };
 
 static int64_t batch_cardinality(const struct tfd_dataset *d)
@@ -31,63 +28,21 @@ static int64_t batch_cardinality(const struct tfd_dataset *d)
 
 static void batch_end(struct tfd_data_iterator *it)
 {
-    free(((struct batch_iterator *)it)->elements);
-}
-
-/* Room for one more: what is asked for may be far more than there is. */
-static enum tfd_code grow_batch(struct batch_iterator *i, int64_t have,
-                                struct tfd_status *st)
-{
-    int64_t capacity = i->capacity ? 2 * i->capacity : 16;
-    size_t count = (size_t)i->iterator.dataset->inputs[0]->count;
-    struct tfd_tensor *more;
-
-    if (have < i->capacity)
-        return TFD_OK;
-    more = realloc(i->elements, (size_t)capacity * count * sizeof(*more));
-    if (!more)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for a batch of %lld elements",
-                        (long long)capacity);
-    i->elements = more;
-    i->capacity = capacity;
-    return TFD_OK;
-}
-
-static enum tfd_code collect_batch(struct batch_iterator *i, int64_t *have,
-                                   struct tfd_status *st)
-{
-    const struct batch *b = (const struct batch *)i->iterator.dataset;
-    int32_t count = b->dataset.inputs[0]->count;
-
-    while (*have < b->size && !i->is_over) {
-        struct tfd_tensor *e;
-
-        TFD_TRY(grow_batch(i, *have, st));
-        e = i->elements + *have * count;
-        for (int32_t c = 0; c < count; c++)
-            e[c] = (struct tfd_tensor)TFD_TENSOR_INIT;
-        TFD_TRY(tfd_data_next(i->iterator.input, e, &i->is_over, st));
-        *have += !i->is_over;
-    }
-    return TFD_OK;
+    tfd_data_collect_deinit(&((struct batch_iterator *)it)->collect);
 }
 
 static enum tfd_code batch_next(struct tfd_data_iterator *it,
                                 struct tfd_tensor *out, bool *end,
                                 struct tfd_status *st)
 {
-    struct batch_iterator *i = (struct batch_iterator *)it;
+    struct tfd_data_collect *c = &((struct batch_iterator *)it)->collect;
     const struct batch *b = (const struct batch *)it->dataset;
-    int32_t count = it->dataset->inputs[0]->count;
-    int64_t have = 0;
-    enum tfd_code rc = collect_batch(i, &have, st);
+    enum tfd_code rc = tfd_data_collect(c, it->input, b->size, st);
 
-    *end = have == 0 || (have < b->size && b->drop_remainder);
+    *end = c->have == 0 || (c->have < b->size && b->drop_remainder);
     if (rc == TFD_OK && !*end)
-        rc = tfd_data_batch(i->elements, have, count, out, st);
-    for (int64_t e = 0; e < have; e++)
-        tfd_data_element_drop(i->elements + e * count, count);
+        rc = tfd_data_batch(c->elements, c->have, c->width, out, st);
+    tfd_data_collect_clear(c);
     return rc;
 }
 

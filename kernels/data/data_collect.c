@@ -1,0 +1,57 @@
+/*
+ * data_collect.c - see data_collect.h.
+ */
+#include "kernels/data/data_collect.h"
+
+#include <stdlib.h>
+
+/* Room for one more: what is asked for may be far more than there is. */
+static enum tfd_code grow_collection(struct tfd_data_collect *c,
+                                     struct tfd_status *st)
+{
+    int64_t capacity = c->capacity ? 2 * c->capacity : 16;
+    struct tfd_tensor *more;
+
+    if (c->have < c->capacity)
+        return TFD_OK;
+    more = realloc(c->elements,
+                   (size_t)capacity * (size_t)c->width * sizeof(*more));
+    if (!more)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for a batch of %lld elements",
+                        (long long)capacity);
+    c->elements = more;
+    c->capacity = capacity;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_data_collect(struct tfd_data_collect *c,
+                               struct tfd_data_iterator *input, int64_t size,
+                               struct tfd_status *st)
+{
+    c->width = input->dataset->count;
+    while (c->have < size && !c->is_over) {
+        struct tfd_tensor *e;
+
+        TFD_TRY(grow_collection(c, st));
+        e = c->elements + c->have * c->width;
+        for (int32_t i = 0; i < c->width; i++)
+            e[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
+        TFD_TRY(tfd_data_next(input, e, &c->is_over, st));
+        c->have += !c->is_over;
+    }
+    return TFD_OK;
+}
+
+void tfd_data_collect_clear(struct tfd_data_collect *c)
+{
+    for (int64_t i = 0; i < c->have; i++)
+        tfd_data_element_drop(c->elements + i * c->width, c->width);
+    c->have = 0;
+}
+
+void tfd_data_collect_deinit(struct tfd_data_collect *c)
+{
+    tfd_data_collect_clear(c);
+    free(c->elements);
+}

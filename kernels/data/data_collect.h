@@ -1,0 +1,27 @@
+/*
+ * data_collect.h - elements of an input, one behind the other, for a batch.
+ *
+ * Threads: one at a time, the iterator's.
+ */
+#ifndef TFD_KERNELS_DATA_DATA_COLLECT_H
+#define TFD_KERNELS_DATA_DATA_COLLECT_H
+
+#include "kernels/data/dataset.h"
+
+struct tfd_data_collect {        /* all zero: empty */
+    struct tfd_tensor *elements; /* `have` of them, each of `width` tensors */
+    int64_t have, capacity;
+    int32_t width;
+    bool is_over; /* the input is */
+};
+
+/* Up to `size` of them, fewer at the end of the input.  After a failure what
+ * came before it is there. */
+enum tfd_code tfd_data_collect(struct tfd_data_collect *c,
+                               struct tfd_data_iterator *input, int64_t size,
+                               struct tfd_status *st) TFD_MUST_USE;
+/* Drops the elements. */
+void tfd_data_collect_clear(struct tfd_data_collect *c);
+void tfd_data_collect_deinit(struct tfd_data_collect *c);
+
+#endif
