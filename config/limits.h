@@ -220,6 +220,9 @@
  * each that works ahead.  A thread that sleeps costs 20 kB. */
 #define TFD_CREW_MAX 4096
 
+/* A line or a record of a file that a dataset reads. */
+#define TFD_DATA_RECORD_SIZE_MAX ((size_t)1 << 30)
+
 /* Options of a dataset as its program writes them: a few hundred bytes. */
 #define TFD_DATA_OPTIONS_SIZE_MAX ((size_t)1 << 20)
 

@@ -33,6 +33,11 @@ static enum tfd_code read_components(const struct tfd_node *n,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for the kernel of " TFD_STR_FMT,
                         TFD_STR_ARG(n->name));
+    if (!tfd_op_attr_find(n->op, TFD_STR("output_shapes"))) {
+        m->types[0] = TFD_STRING; /* files: a string each */
+        m->count = 1;
+        return TFD_OK;
+    }
     TFD_TRY(tfd_node_types(n, types_name(n), m->types, max, &types, st));
     TFD_TRY(tfd_node_shapes(n, "output_shapes", m->shapes, max, &shapes, st));
     if (types != shapes)

@@ -1,0 +1,209 @@
+/*
+ * data_file.c - see data_file.h.
+ *
+ *     file -> [packed, of a compressed file] -> buffer -> who reads
+ */
+#include "kernels/data_sources/data_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define BUFFER_SIZE ((size_t)256 << 10)
+
+struct tfd_data_unpack {
+    z_stream z;
+    bool is_over; /* the compressed stream has ended */
+    char packed[BUFFER_SIZE];
+};
+
+enum tfd_code tfd_data_file_compression(struct tfd_str name,
+                                        enum tfd_data_compression *out,
+                                        struct tfd_status *st)
+{
+    static const char *const names[] = {"", "ZLIB", "GZIP"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (tfd_str_is(name, names[i])) {
+            *out = (enum tfd_data_compression)i;
+            return TFD_OK;
+        }
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "Unsupported compression_type.");
+}
+
+/* ---- Opening ------------------------------------------------------------- */
+
+/* Window bits of zlib: 15, and 16 more for gzip's head. */
+static enum tfd_code begin_unpack(struct tfd_data_file *f,
+                                  enum tfd_data_compression compression,
+                                  struct tfd_status *st)
+{
+    int bits = compression == TFD_DATA_GZIP ? 15 + 16 : 15;
+
+    f->unpack = calloc(1, sizeof(*f->unpack));
+    if (f->unpack && inflateInit2(&f->unpack->z, bits) == Z_OK)
+        return TFD_OK;
+    free(f->unpack);
+    f->unpack = NULL;
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                    "no memory for a compressed file");
+}
+
+enum tfd_code tfd_data_file_open(struct tfd_data_file *f,
+                                 struct tfd_file_access *a, struct tfd_str name,
+                                 enum tfd_data_compression compression,
+                                 struct tfd_status *st)
+{
+    *f = (struct tfd_data_file){.access = a};
+    if (!a)
+        return tfd_fail(st, TFD_UNIMPLEMENTED, "files cannot be read here");
+    TFD_TRY(a->open_read(a, name, &f->file, st));
+    f->is_open = true;
+    f->buffer = malloc(BUFFER_SIZE);
+    if (!f->buffer)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a file");
+    return compression == TFD_DATA_PLAIN ? TFD_OK
+                                         : begin_unpack(f, compression, st);
+}
+
+void tfd_data_file_close(struct tfd_data_file *f)
+{
+    if (f->unpack)
+        (void)inflateEnd(&f->unpack->z);
+    free(f->unpack);
+    free(f->buffer);
+    if (f->is_open)
+        f->access->close(f->access, &f->file);
+    *f = (struct tfd_data_file){.access = NULL};
+}
+
+/* ---- Reading ------------------------------------------------------------- */
+
+/* The next bytes of the file itself; *got 0: there are none. */
+static enum tfd_code read_file(struct tfd_data_file *f, void *data, size_t size,
+                               size_t *got, struct tfd_status *st)
+{
+    uint64_t left = f->file.size > f->offset ? f->file.size - f->offset : 0;
+
+    *got = left < size ? (size_t)left : size;
+    if (*got == 0)
+        return TFD_OK;
+    TFD_TRY(f->access->read_at(f->access, &f->file, f->offset, data, *got, st));
+    f->offset += *got;
+    return TFD_OK;
+}
+
+/* A file may be several compressed streams, one behind the other. */
+static enum tfd_code unpack_some(struct tfd_data_file *f, struct tfd_status *st)
+{
+    struct tfd_data_unpack *u = f->unpack;
+    size_t got;
+    int rc;
+
+    if (u->z.avail_in == 0) {
+        TFD_TRY(read_file(f, u->packed, sizeof(u->packed), &got, st));
+        if (got == 0 && !u->is_over)
+            return tfd_fail(st, TFD_DATA_LOSS,
+                            "a compressed file ends before its data do");
+        u->z.next_in = (unsigned char *)u->packed;
+        u->z.avail_in = (unsigned)got;
+    }
+    if (u->is_over && u->z.avail_in > 0)
+        (void)inflateReset(&u->z);
+    u->is_over = u->is_over && u->z.avail_in == 0;
+    if (u->is_over)
+        return TFD_OK;
+    u->z.next_out = (unsigned char *)f->buffer;
+    u->z.avail_out = (unsigned)BUFFER_SIZE;
+    rc = inflate(&u->z, Z_NO_FLUSH);
+    if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
+        return tfd_fail(st, TFD_DATA_LOSS, "inflate() failed with error %d: %s",
+                        rc, u->z.msg ? u->z.msg : "");
+    u->is_over = rc == Z_STREAM_END;
+    f->have = BUFFER_SIZE - u->z.avail_out;
+    return TFD_OK;
+}
+
+/* Fills the empty buffer; it stays empty at the end. */
+static enum tfd_code fill_buffer(struct tfd_data_file *f, struct tfd_status *st)
+{
+    f->at = f->have = 0;
+    if (!f->unpack)
+        return read_file(f, f->buffer, BUFFER_SIZE, &f->have, st);
+    do {
+        TFD_TRY(unpack_some(f, st));
+    } while (f->have == 0 &&
+             !(f->unpack->is_over && f->unpack->z.avail_in == 0 &&
+               f->offset >= f->file.size));
+    return TFD_OK;
+}
+
+enum tfd_code tfd_data_file_read(struct tfd_data_file *f, void *data,
+                                 size_t size, size_t *got,
+                                 struct tfd_status *st)
+{
+    *got = 0;
+    while (*got < size) {
+        size_t n = f->have - f->at;
+
+        if (n == 0) {
+            TFD_TRY(fill_buffer(f, st));
+            n = f->have;
+        }
+        if (n == 0)
+            return TFD_OK;
+        n = n < size - *got ? n : size - *got;
+        memcpy((char *)data + *got, f->buffer + f->at, n);
+        f->at += n;
+        *got += n;
+    }
+    return TFD_OK;
+}
+
+uint64_t tfd_data_file_left(const struct tfd_data_file *f)
+{
+    if (f->unpack)
+        return UINT64_MAX;
+    return f->have - f->at +
+           (f->file.size > f->offset ? f->file.size - f->offset : 0);
+}
+
+static void add_without_returns(struct tfd_bytes *out, const char *data,
+                                size_t size)
+{
+    while (size > 0) {
+        const char *at = memchr(data, '\r', size);
+        size_t n = at ? (size_t)(at - data) : size;
+
+        tfd_bytes_add(out, data, n);
+        n += at != NULL;
+        data += n;
+        size -= n;
+    }
+}
+
+enum tfd_code tfd_data_file_line(struct tfd_data_file *f, struct tfd_bytes *out,
+                                 bool *end, struct tfd_status *st)
+{
+    const char *newline = NULL;
+    bool any = false;
+
+    tfd_bytes_clear(out);
+    while (!newline) {
+        size_t n;
+
+        if (f->at == f->have)
+            TFD_TRY(fill_buffer(f, st));
+        n = f->have - f->at;
+        if (n == 0)
+            break;
+        any = true;
+        newline = memchr(f->buffer + f->at, '\n', n);
+        if (newline)
+            n = (size_t)(newline - (f->buffer + f->at));
+        add_without_returns(out, f->buffer + f->at, n);
+        f->at += n + (newline != NULL);
+    }
+    *end = !any;
+    return tfd_bytes_ok(out, "a line", st);
+}
