@@ -105,7 +105,7 @@ static enum tfd_code make_name(struct tfd_owner *o, const struct tfd_node *n,
     return TFD_OK;
 }
 
-enum tfd_code tfd_owner_prepare(struct tfd_owner *o,
+static enum tfd_code read_names(struct tfd_owner *o,
                                 const struct tfd_prepare *p,
                                 const struct tfd_resource_type *type,
                                 struct tfd_status *st)
@@ -117,13 +117,34 @@ enum tfd_code tfd_owner_prepare(struct tfd_owner *o,
     TFD_TRY(tfd_node_str(p->node, "shared_name", &o->name, st));
     if (o->container.size == 0)
         o->container = tfd_str_of(tfd_rt_container(o->rt));
-    if (o->name.size == 0)
-        return make_name(o, p->node, st);
-    if (o->name.data[0] == '_')
+    if (o->name.size && o->name.data[0] == '_')
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "shared_name cannot start with '_':" TFD_STR_FMT,
                         TFD_STR_ARG(o->name));
     return TFD_OK;
+}
+
+enum tfd_code tfd_owner_prepare(struct tfd_owner *o,
+                                const struct tfd_prepare *p,
+                                const struct tfd_resource_type *type,
+                                struct tfd_status *st)
+{
+    TFD_TRY(read_names(o, p, type, st));
+    return o->name.size ? TFD_OK : make_name(o, p->node, st);
+}
+
+enum tfd_code tfd_owner_prepare_by_node(struct tfd_owner *o,
+                                        const struct tfd_prepare *p,
+                                        const struct tfd_resource_type *type,
+                                        struct tfd_status *st)
+{
+    bool by_node;
+
+    TFD_TRY(read_names(o, p, type, st));
+    TFD_TRY(tfd_node_bool(p->node, "use_node_name_sharing", &by_node, st));
+    if (by_node && o->name.size == 0)
+        o->name = p->node->name;
+    return o->name.size ? TFD_OK : make_name(o, p->node, st);
 }
 
 static void drop_owned(struct tfd_resource *r, struct tfd_handle *h,
@@ -274,4 +295,31 @@ enum tfd_code tfd_owner_find(struct tfd_kctx *k,
         }
     }
     return find_by_name(k, v, type, out, st);
+}
+
+static void add_both(struct tfd_bytes *b, struct tfd_str container,
+                     struct tfd_str name)
+{
+    tfd_bytes_printf(b, TFD_STR_FMT " " TFD_STR_FMT, TFD_STR_ARG(container),
+                     TFD_STR_ARG(name));
+}
+
+enum tfd_code tfd_owner_add_names(struct tfd_kctx *k, struct tfd_bytes *b,
+                                  struct tfd_status *st)
+{
+    struct tfd_variable *v = k->ref ? k->ref[0] : NULL;
+    const struct tfd_handle *h = v ? NULL : tfd_kctx_handle(k, 0);
+    struct tfd_tensor names = TFD_TENSOR_INIT;
+    const struct tfd_tstring *s;
+
+    if (h)
+        add_both(b, h->container, h->name);
+    if (!v)
+        return TFD_OK;
+    TFD_TRY(tfd_variable_read(v, &names, st));
+    s = tfd_tensor_data(&names);
+    if (names.dtype == TFD_STRING && tfd_tensor_elements(&names) == 2)
+        add_both(b, tfd_tstring_view(&s[0]), tfd_tstring_view(&s[1]));
+    tfd_tensor_unref(&names);
+    return TFD_OK;
 }

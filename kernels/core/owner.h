@@ -36,6 +36,12 @@ enum tfd_code tfd_owner_prepare(struct tfd_owner *o,
                                 const struct tfd_prepare *p,
                                 const struct tfd_resource_type *type,
                                 struct tfd_status *st) TFD_MUST_USE;
+/* The same for nodes that say by `use_node_name_sharing` that the resource is
+ * shared by the node's name where it has no other. */
+enum tfd_code tfd_owner_prepare_by_node(struct tfd_owner *o,
+                                        const struct tfd_prepare *p,
+                                        const struct tfd_resource_type *type,
+                                        struct tfd_status *st) TFD_MUST_USE;
 void tfd_owner_release(struct tfd_owner *o);
 
 /* Whether a resource that was there already is the one the node asks for. */
@@ -53,6 +59,10 @@ enum tfd_code tfd_owner_find(struct tfd_kctx *k,
                              const struct tfd_resource_type *type,
                              struct tfd_resource **out,
                              struct tfd_status *st) TFD_MUST_USE;
+
+/* "CONTAINER NAME" of what input 0 names, for texts. */
+enum tfd_code tfd_owner_add_names(struct tfd_kctx *k, struct tfd_bytes *b,
+                                  struct tfd_status *st) TFD_MUST_USE;
 
 /* The shape of a reference: a vector of two strings. */
 enum tfd_code tfd_owner_shape(struct tfd_shape_ctx *s, struct tfd_status *st);
