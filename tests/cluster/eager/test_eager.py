@@ -1,7 +1,6 @@
 """TensorFlow 2's EagerService: a real coordinator, and requests that none
 sends."""
 import json
-import os
 import pathlib
 import queue
 import subprocess
@@ -13,11 +12,11 @@ from tests.cluster.client import tf
 from tests.cluster.eager.contexts import (
     CHIEF, GONE, HERE, NO_VALUE, SERVICE, attrs, context, drop, fails,
     function, give, operation, run)
+from tests.cluster.programs.player import play, real_server
 from tests.cluster.raw import message
-from tests.cluster.suite import Skip, test
+from tests.cluster.suite import test
 
 ROOT = pathlib.Path(__file__).parents[3]
-SHARED = pathlib.Path(os.environ.get("TFD_SHARED", ROOT.parent / "shared"))
 @test(limit=200, tfd_only=True, ps=1, worker=2)
 def a_coordinator_runs_ops_on_every_task(cluster):
     """TensorFlow's own client, without a strategy: it streams."""
@@ -30,26 +29,6 @@ def a_coordinator_runs_ops_on_every_task(cluster):
     assert done.returncode == 0 and "ok" in done.stdout, done.stderr[-2000:]
 
 
-def play(server, *options, only):
-    """Programs of TensorFlow 2, each on servers of its own."""
-    player = SHARED / "programs" / "tf2" / "run_tf2.py"
-    if not player.exists():
-        raise Skip("no %s" % player)
-    done = subprocess.run(
-        [sys.executable, str(player), "--server", " ".join(server.command),
-         "--only", ",".join(only), "--limit", "180", *options],
-        cwd=ROOT, capture_output=True, text=True, timeout=390)
-    assert "%d of %d" % (len(only), len(only)) in done.stdout, (
-        done.stdout + done.stderr[-1000:])
-
-
-def real_server():
-    real = SHARED / "bench" / "tf_server.py"
-    if not real.exists():
-        raise Skip("no %s" % real)
-    return "%s %s" % (sys.executable, real)
-
-
 @test(limit=400, tfd_only=True)
 def variables_of_a_strategy_lie_on_tfd(server):
     """ParameterServerStrategy, its ps a tfd, its workers TensorFlow's own."""
@@ -60,11 +39,6 @@ def variables_of_a_strategy_lie_on_tfd(server):
 def workers_of_a_strategy_are_tfds(server):
     """The same the other way round."""
     play(server, "--ps-server", real_server(), only=["t02", "t04"])
-
-
-@test(limit=400, tfd_only=True)
-def programs_run_on_tfd_alone(server):
-    play(server, only=["t01", "t02", "t03", "t04", "t06", "t07"])
 
 
 @test(tfd_only=True, worker=1)
