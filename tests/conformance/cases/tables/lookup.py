@@ -101,7 +101,7 @@ def static_tables_of_every_type(side):
     return numbered(out)
 
 
-@scenario("HashTable " + OPS, tol=0)
+@scenario("HashTable MutableHashTable MutableHashTableOfTensors " + OPS, tol=0)
 @fresh_graph
 def old_tables_by_reference(side):
     out = []
@@ -118,6 +118,13 @@ def old_tables_by_reference(side):
         out += [t.fill(longs(1, 2), np.float32([.5, 1]), "LookupTableInsert"),
                 t.find(longs(1, 3), np.float32(7)), t.all(L, F),
                 t.fill(longs(1), np.float32([.5]), "InitializeTable")]
+        t = Table(session, "MutableHashTableOfTensors", True, key_dtype=L,
+                  value_dtype=F, value_shape=[2])
+        pairs = np.float32([[1, 2], [3, 4]])
+        out += [t.fill(longs(1, 2), pairs, "LookupTableInsert"), t.size(),
+                t.find(longs(2, 5), pairs[0]), t.all(L, F),
+                t.fill(longs(1), pairs[:, 0], "LookupTableInsert"),
+                t.find(longs(2), np.float32(1))]
     return numbered(out)
 
 
