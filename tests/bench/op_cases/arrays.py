@@ -119,6 +119,9 @@ row("transpose", "Transpose", {
     "nchw": lambda n: [x(n // 448, 7, 64), [0, 2, 1]],
     "swap heads": lambda n: [x(n // 512, 8, 64), [1, 0, 2]],
     "reversed": lambda n: [x(n // 448, 64, 7), [2, 1, 0]]}, MOVED)
+row("reverse", "ReverseV2", {
+    "": lambda n: [x(n), [0]], "rows": lambda n: [x(n // 64, 64), [0]],
+    "x64": lambda n: [x(n // 64, 64), [1]]}, MOVED)
 row("transpose", "InvertPermutation", lambda n: [ordered(n, n)], ("int32",))
 row("one_hot", "OneHot", {
     "x64": lambda n: [of("int32", n // 64, low=0, high=64), 64, const(1),

@@ -114,6 +114,8 @@ for kind, draw in (("uniform", tf.random.uniform_candidate_sampler),
         heavy=10)
 row("multinomial", "Multinomial", lambda n: [x(64, 64), n // 640], REALS,
     limit=False, heavy=10)
+row("hash_bucket", "StringToHashBucketFast", lambda n: [x(n // 16)], STRING,
+    {"num_buckets": 1000}, limit=False)
 row("as_string", "AsString", lambda n: [x(n // 16)], FLOAT + (
     "float64", "int32", "int64", "bool"), limit=False, heavy=4)
 row("string", "StringJoin", lambda n: [[x(n // 16), x(n // 16)]], STRING,
