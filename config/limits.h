@@ -349,6 +349,9 @@
 #define TFD_EAGER_INPUTS_MAX TFD_NODE_INPUTS_MAX
 #define TFD_EAGER_ATTRS_MAX 1024
 
+/* Values of one packed handle: as many as a program has devices. */
+#define TFD_EAGER_PACKED_MAX 4096
+
 /* Ways in which the values of one function lie on tasks, each kept compiled. */
 #define TFD_EAGER_SPREADS_MAX 256
 

@@ -52,7 +52,8 @@ enum tfd_code tfd_eager_body_edge(struct tfd_eager_body *b, struct tfd_edge e,
     if (e.output == TFD_CONTROL)
         tfd_bytes_add(&b->text, "^", 1);
     if (from->arg >= 0)
-        tfd_bytes_printf(&b->text, "%s%d", b->arg_name, from->arg);
+        tfd_bytes_printf(&b->text, "%s%d", b->arg_name,
+                         b->arg_number ? b->arg_number[from->arg] : from->arg);
     else
         tfd_bytes_add_str(&b->text, from->node.name);
     if (e.output > 0)

@@ -22,7 +22,8 @@ typedef enum tfd_code tfd_eager_device_fn(void *ctx, struct tfd_str asked,
                                           struct tfd_status *st);
 
 struct tfd_eager_body {
-    const char *arg_name; /* with the number behind it: an argument's node */
+    const char *arg_name;  /* with the number behind it: an argument's node */
+    const int *arg_number; /* by argument: that number; NULL: its own */
     tfd_eager_device_fn *device;
     void *ctx;
     struct tfd_bytes library, def;

@@ -189,6 +189,7 @@ static void forget_spreads(struct tfd_eager_context *c)
     const struct tfd_map_entry *e;
     size_t at = 0;
 
+    tfd_eager_library_forget_spreads(&c->spread_ops);
     while (tfd_map_next(&c->functions.by_name, &at, &e)) {
         struct tfd_eager_function *f = (struct tfd_eager_function *)e->value;
 
@@ -221,6 +222,7 @@ void tfd_eager_context_close(struct tfd_eager_context *c)
     tfd_links_unhold(links_of(c->eager), c->link);
     cancel_runs(c);
     tfd_eager_ops_deinit(&c->ops);
+    tfd_eager_library_forget_spreads(&c->spread_ops);
     forget_graphs(&c->functions);
     forget_graphs(&c->components);
     tfd_eager_library_deinit(&c->functions);

@@ -48,6 +48,7 @@ struct tfd_eager_context {
     struct tfd_eager_handles handles;
     struct tfd_eager_library functions, components;
     struct tfd_eager_ops ops;
+    struct tfd_eager_function spread_ops; /* single ops on several tasks */
     struct tfd_eager_run *runs;
     struct tfd_eager_order order;
 };

@@ -7,6 +7,7 @@
 #include "config/limits.h"
 #include "daemon/eager/operate.h"
 #include "daemon/eager/operation.h"
+#include "daemon/eager/packed.h"
 #include "daemon/eager/parts/spread_run.h"
 #include "kernels/core/runtime.h"
 
@@ -156,10 +157,11 @@ static enum tfd_code sync_stream(struct tfd_eager_request *q,
 static enum tfd_code send_packed(struct tfd_eager_request *q,
                                  struct tfd_str item, struct tfd_status *st)
 {
-    (void)q;
-    (void)item;
-    return tfd_fail(st, TFD_UNIMPLEMENTED,
-                    "packed handles (send_packed_handle) are not implemented");
+    struct tfd_eager_packed *p;
+    int64_t op;
+
+    TFD_TRY(tfd_eager_packed_decode(q->context, q->in, item, &op, &p, st));
+    return tfd_eager_handles_put_packed(&q->context->handles, op, p, st);
 }
 
 /* ---- Items --------------------------------------------------------------- */

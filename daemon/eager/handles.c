@@ -6,6 +6,7 @@
 #include "daemon/eager/handles.h"
 
 #include "config/limits.h"
+#include "daemon/eager/packed.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +16,15 @@ struct tfd_eager_values {
     struct tfd_eager_values *next;
     int32_t output;
     struct tfd_tensor value;
+    struct tfd_eager_packed *packed; /* in its place; NULL */
 };
+
+static void free_value(struct tfd_eager_values *v)
+{
+    tfd_tensor_unref(&v->value);
+    tfd_eager_packed_unref(v->packed);
+    free(v);
+}
 
 void tfd_eager_handles_deinit(struct tfd_eager_handles *h)
 {
@@ -26,8 +35,7 @@ void tfd_eager_handles_deinit(struct tfd_eager_handles *h)
         while (v) {
             struct tfd_eager_values *next = v->next;
 
-            tfd_tensor_unref(&v->value);
-            free(v);
+            free_value(v);
             v = next;
         }
     tfd_id_map_deinit(&h->by_op);
@@ -51,12 +59,26 @@ static const struct tfd_eager_values *look_up(const struct tfd_eager_handles *h,
     return *find_value(&first, output);
 }
 
-static enum tfd_code refuse_value(struct tfd_tensor *take_value,
-                                  struct tfd_status *st)
+/* Takes what v has, also on failure. */
+static enum tfd_code put_value(struct tfd_eager_handles *h, int64_t op,
+                               struct tfd_eager_values *take_v,
+                               struct tfd_status *st)
 {
-    tfd_tensor_unref(take_value);
-    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                    "no memory for the handle of a value");
+    if (h->count >= TFD_EAGER_HANDLES_MAX) {
+        free_value(take_v);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "a context has %zu values here, at most %d are "
+                        "possible",
+                        h->count, TFD_EAGER_HANDLES_MAX);
+    }
+    take_v->next = tfd_id_map_get(&h->by_op, (uint64_t)op);
+    if (!tfd_id_map_put(&h->by_op, (uint64_t)op, take_v)) {
+        free_value(take_v);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for the handle of a value");
+    }
+    h->count++;
+    return TFD_OK;
 }
 
 enum tfd_code tfd_eager_handles_put(struct tfd_eager_handles *h, int64_t op,
@@ -70,26 +92,43 @@ enum tfd_code tfd_eager_handles_put(struct tfd_eager_handles *h, int64_t op,
         tfd_tensor_unref(take_value);
         return TFD_OK;
     }
-    if (h->count >= TFD_EAGER_HANDLES_MAX) {
+    v = calloc(1, sizeof(*v));
+    if (!v) {
         tfd_tensor_unref(take_value);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "a context has %zu values here, at most %d are "
-                        "possible",
-                        h->count, TFD_EAGER_HANDLES_MAX);
+                        "no memory for the handle of a value");
     }
-    v = calloc(1, sizeof(*v));
-    if (!v)
-        return refuse_value(take_value, st);
-    v->next = tfd_id_map_get(&h->by_op, (uint64_t)op);
     v->output = output;
-    if (!tfd_id_map_put(&h->by_op, (uint64_t)op, v)) {
-        free(v);
-        return refuse_value(take_value, st);
-    }
     v->value = *take_value;
     *take_value = (struct tfd_tensor)TFD_TENSOR_INIT;
-    h->count++;
-    return TFD_OK;
+    return put_value(h, op, v, st);
+}
+
+enum tfd_code tfd_eager_handles_put_packed(struct tfd_eager_handles *h,
+                                           int64_t op,
+                                           struct tfd_eager_packed *take_packed,
+                                           struct tfd_status *st)
+{
+    struct tfd_eager_values *v =
+        look_up(h, op, 0) ? NULL : calloc(1, sizeof(*v));
+
+    if (!v) {
+        tfd_eager_packed_unref(take_packed);
+        return look_up(h, op, 0) ? TFD_OK
+                                 : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                                            "no memory for a packed handle");
+    }
+    v->packed = take_packed;
+    return put_value(h, op, v, st);
+}
+
+struct tfd_eager_packed *
+tfd_eager_handles_packed(const struct tfd_eager_handles *h, int64_t op,
+                         int32_t output)
+{
+    const struct tfd_eager_values *v = look_up(h, op, output);
+
+    return v ? v->packed : NULL;
 }
 
 enum tfd_code tfd_eager_handles_get(const struct tfd_eager_handles *h,
@@ -110,6 +149,9 @@ enum tfd_code tfd_eager_handles_get(const struct tfd_eager_handles *h,
             "in your client to disable async streaming behavior to see if it "
             "fixes the problem.",
             op, output);
+    if (v->packed)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Resolve() is not supported on packed TensorHandles.");
     *out = tfd_tensor_ref(&v->value);
     return TFD_OK;
 }
@@ -135,11 +177,11 @@ enum tfd_code tfd_eager_handles_drop(struct tfd_eager_handles *h, int64_t op,
         struct tfd_eager_values next = *v->next, *gone = v->next;
 
         gone->value = v->value;
+        gone->packed = v->packed;
         *v = next;
         v = gone;
     }
     h->count--;
-    tfd_tensor_unref(&v->value);
-    free(v);
+    free_value(v);
     return TFD_OK;
 }

@@ -13,6 +13,7 @@
 #include "common/base/tensor.h"
 
 struct tfd_eager_values;
+struct tfd_eager_packed;
 
 struct tfd_eager_handles {   /* all zero: none */
     struct tfd_id_map by_op; /* -> struct tfd_eager_values */
@@ -26,8 +27,18 @@ enum tfd_code tfd_eager_handles_put(struct tfd_eager_handles *h, int64_t op,
                                     int32_t output,
                                     struct tfd_tensor *take_value,
                                     struct tfd_status *st) TFD_MUST_USE;
-/* A counted value.  INVALID_ARGUMENT "Unable to find the relevant tensor
- * remote_handle: ..." with the words that coordinators look for. */
+/* The same of a packed handle, which is the operation's only output. */
+enum tfd_code tfd_eager_handles_put_packed(struct tfd_eager_handles *h,
+                                           int64_t op,
+                                           struct tfd_eager_packed *take_packed,
+                                           struct tfd_status *st) TFD_MUST_USE;
+/* NULL when it is none; the table's. */
+struct tfd_eager_packed *
+tfd_eager_handles_packed(const struct tfd_eager_handles *h, int64_t op,
+                         int32_t output);
+/* A counted value.  INVALID_ARGUMENT for a packed handle, and "Unable to find
+ * the relevant tensor remote_handle: ..." with the words that coordinators look
+ * for. */
 enum tfd_code tfd_eager_handles_get(const struct tfd_eager_handles *h,
                                     int64_t op, int32_t output,
                                     struct tfd_tensor *out,

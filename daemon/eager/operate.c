@@ -146,9 +146,10 @@ static enum tfd_code send_value(struct tfd_eager_request *q,
     struct tfd_bytes key;
     enum tfd_code rc;
 
-    if (o->in_count != 1)
+    if (o->arg_count != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "expected 1 inputs, got %d",
-                        o->in_count);
+                        o->arg_count);
+    TFD_TRY(tfd_eager_operation_here(q->context, o, st));
     tfd_bytes_init(&key, 4 * TFD_NAME_SIZE_MAX);
     rc = put_key(&key, q, o, st);
     if (rc == TFD_OK)
@@ -182,7 +183,7 @@ static void put_spread_answer(struct tfd_eager_request *q,
         tfd_tensor_proto_shape_encode(b, &x.value->shape);
         tfd_pb_finish(b, shape);
     }
-    for (int i = 0; i < r->spread->result_count; i++)
+    for (int i = 0; q->is_function && i < r->spread->result_count; i++)
         tfd_pb_put_str_always(
             b, ANSWER(device),
             tfd_str_of(tfd_eager_spread_run_result(r, i).device));
@@ -218,6 +219,8 @@ static void spread_done(struct tfd_eager_spread_run *r,
 
     if (q->context->is_closed)
         (void)!tfd_eager_context_lost(q->context->id, &q->st);
+    else if (st->code != TFD_OK && !q->is_function)
+        tfd_eager_run_status(&q->st, st, q->op, false);
     else if (st->code != TFD_OK)
         tfd_status_copy(&q->st, st);
     else
@@ -241,7 +244,7 @@ static enum tfd_code run_spread(struct tfd_eager_request *q,
         return TFD_RESOURCE_EXHAUSTED;
     q->op = o->name;
     q->op_id = o->id;
-    q->is_function = true;
+    q->is_function = f != &q->context->spread_ops;
     q->spread->done = spread_done;
     q->spread->ctx = q;
     tfd_eager_spread_run_begin(q->spread);
@@ -266,12 +269,17 @@ static enum tfd_code run_function(struct tfd_eager_request *q,
     return q->st.code;
 }
 
+/* Those of its values that lie elsewhere are fetched, or where it uses a
+ * resource of another task, it goes there. */
 static enum tfd_code run_op(struct tfd_eager_request *q,
                             struct tfd_eager_operation *o,
                             struct tfd_status *st)
 {
     struct tfd_eager_graph *g;
 
+    if (tfd_eager_operation_spans(o))
+        return run_spread(q, o, &q->context->spread_ops, st);
+    TFD_TRY(tfd_eager_operation_here(q->context, o, st));
     TFD_TRY(tfd_eager_single_op(q->context, o, &g, st));
     begin_run(q, g, o, (int64_t)q->context->id);
     tfd_eager_graph_unref(g);
@@ -294,8 +302,6 @@ enum tfd_code tfd_eager_operate(struct tfd_eager_request *q,
                       TFD_STR_ARG(o.name));
     else if (f)
         rc = run_function(q, &o, f, st);
-    else if (tfd_eager_operation_here(q->context, &o, st) != TFD_OK)
-        rc = TFD_UNIMPLEMENTED;
     else if (tfd_str_is(o.name, "_Send") || tfd_str_is(o.name, "_HostSend"))
         rc = send_value(q, &o, st);
     else

@@ -9,6 +9,7 @@
 #include "common/resource/handle.h"
 #include "daemon/eager/parts/tasks.h"
 #include "daemon/eager/context.h"
+#include "daemon/eager/packed.h"
 #include "kernels/core/runtime.h"
 
 #include <stdlib.h>
@@ -59,6 +60,19 @@ enum tfd_code tfd_eager_find_device(const struct tfd_eager_context *c,
     return *out ? TFD_OK : unknown_device(c, name, specified, st);
 }
 
+enum tfd_code tfd_eager_find_any_device(const struct tfd_eager_context *c,
+                                        struct tfd_str *name,
+                                        struct tfd_status *st)
+{
+    if (name->size == 0 || match_device(c, *name)) {
+        *name = TFD_STR_EMPTY;
+        return TFD_OK;
+    }
+    return tfd_eager_tasks_find(c->tasks, *name) >= 0
+               ? TFD_OK
+               : unknown_device(c, *name, false, st);
+}
+
 /* ---- Inputs -------------------------------------------------------------- */
 
 /* What cannot be had must not look like a value that got lost, which makes a
@@ -67,22 +81,38 @@ enum tfd_code tfd_eager_operation_here(const struct tfd_eager_context *c,
                                        const struct tfd_eager_operation *o,
                                        struct tfd_status *st)
 {
-    int i = 0;
-
-    while (i < o->in_count && o->inputs[i].device.size == 0)
-        i++;
-    if (i == o->in_count)
-        return TFD_OK;
-    return tfd_fail(st, TFD_UNIMPLEMENTED,
-                    TFD_STR_FMT " on %s has a value on " TFD_STR_FMT
-                                ": only functions may span tasks here",
-                    TFD_STR_ARG(o->name), c->task,
-                    TFD_STR_ARG(o->inputs[i].device));
+    for (int i = 0; i < o->in_count; i++) {
+        if (o->inputs[i].packed)
+            return tfd_fail(
+                st, TFD_INVALID_ARGUMENT,
+                "Resolve() is not supported on packed TensorHandles.");
+        if (o->inputs[i].device.size > 0)
+            return tfd_fail(st, TFD_UNIMPLEMENTED,
+                            TFD_STR_FMT " on %s has a value on " TFD_STR_FMT
+                                        ": it must be here",
+                            TFD_STR_ARG(o->name), c->task,
+                            TFD_STR_ARG(o->inputs[i].device));
+    }
+    return TFD_OK;
 }
 
-static enum tfd_code decode_handle(const struct tfd_eager_context *c,
-                                   struct tfd_str proto, struct tfd_tensor *out,
-                                   struct tfd_str *where, struct tfd_status *st)
+bool tfd_eager_operation_spans(const struct tfd_eager_operation *o)
+{
+    bool spans = false;
+
+    for (int i = 0; i < o->in_count; i++) {
+        if (o->inputs[i].packed)
+            return false;
+        spans |= o->inputs[i].device.size > 0;
+    }
+    return spans;
+}
+
+enum tfd_code tfd_eager_operation_value(const struct tfd_eager_context *c,
+                                        struct tfd_str proto,
+                                        struct tfd_eager_input *input,
+                                        struct tfd_tensor *out,
+                                        struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(proto);
     struct tfd_str device = TFD_STR_EMPTY;
@@ -97,13 +127,22 @@ static enum tfd_code decode_handle(const struct tfd_eager_context *c,
             op = tfd_pb_int64(&r, &f);
         else if (f.tag == HANDLE(output_num))
             output = tfd_pb_int32(&r, &f);
+        else if (f.tag == HANDLE(dtype))
+            input->dtype = tfd_pb_int32(&r, &f);
     }
     TFD_TRY(tfd_pb_end(&r, "RemoteTensorHandle", st));
     if (device.size && !match_device(c, device)) {
-        *where = device;
+        input->device = device;
         return TFD_OK;
     }
-    return tfd_eager_handles_get(&c->handles, op, output, out, st);
+    input->packed = tfd_eager_handles_packed(&c->handles, op, output);
+    if (input->packed) {
+        tfd_eager_packed_ref(input->packed);
+        return TFD_OK;
+    }
+    TFD_TRY(tfd_eager_handles_get(&c->handles, op, output, out, st));
+    input->dtype = (int)out->dtype;
+    return TFD_OK;
 }
 
 static enum tfd_code decode_input(const struct tfd_eager_context *c,
@@ -121,9 +160,12 @@ static enum tfd_code decode_input(const struct tfd_eager_context *c,
         (void)tfd_pb_str(&r, &value);
     TFD_TRY(tfd_pb_end(&r, "Operation.Input", st));
     if (value.tag == INPUT(remote_handle))
-        return decode_handle(c, value.bytes, out, &input->device, st);
-    if (value.tag == INPUT(tensor))
-        return tfd_tensor_decode(in, value.bytes, tfd_handle_decode, out, st);
+        return tfd_eager_operation_value(c, value.bytes, input, out, st);
+    if (value.tag == INPUT(tensor)) {
+        TFD_TRY(tfd_tensor_decode(in, value.bytes, tfd_handle_decode, out, st));
+        input->dtype = (int)out->dtype;
+        return TFD_OK;
+    }
     return tfd_fail(st, TFD_INVALID_ARGUMENT, "an input without a value");
 }
 
@@ -233,20 +275,77 @@ static enum tfd_code count_parts(struct tfd_str proto,
     return TFD_OK;
 }
 
+/* More values than there are arguments. */
+static enum tfd_code make_room(struct tfd_eager_operation *o, int more,
+                               struct tfd_status *st)
+{
+    size_t room = (size_t)o->room + (size_t)more;
+    struct tfd_eager_input *inputs;
+    struct tfd_tensor *in;
+
+    if (room > TFD_EAGER_INPUTS_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "an operation on %zu values; %d are possible", room,
+                        TFD_EAGER_INPUTS_MAX);
+    in = realloc(o->in, (room + 1) * sizeof(*in));
+    if (in)
+        o->in = in;
+    inputs = realloc(o->inputs, (room + 1) * sizeof(*inputs));
+    if (inputs)
+        o->inputs = inputs;
+    if (!in || !inputs)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for an operation");
+    o->room = (int)room;
+    return TFD_OK;
+}
+
+static enum tfd_code add_packed(struct tfd_eager_operation *o,
+                                struct tfd_eager_packed *take_p,
+                                struct tfd_status *st)
+{
+    if (make_room(o, take_p->count - 1, st) != TFD_OK) {
+        tfd_eager_packed_unref(take_p);
+        return st ? st->code : TFD_INVALID_ARGUMENT;
+    }
+    for (int i = 0; i < take_p->count; i++) {
+        const struct tfd_eager_packed_value *v = &take_p->values[i];
+
+        o->in[o->in_count] = tfd_tensor_ref(&v->value);
+        o->inputs[o->in_count++] = (struct tfd_eager_input){
+            .proto = tfd_bytes_view(&v->proto),
+            .device = tfd_str_of(v->device),
+            .dtype = v->dtype,
+            .arg = o->arg_count,
+            .packed = i == 0 ? take_p : tfd_eager_packed_ref(take_p),
+        };
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code add_input(const struct tfd_eager_context *c,
                                const struct tfd_incoming *in,
                                struct tfd_str proto,
                                struct tfd_eager_operation *o,
                                struct tfd_status *st)
 {
-    struct tfd_eager_input *input = &o->inputs[o->in_count];
-    struct tfd_tensor *value = &o->in[o->in_count];
+    struct tfd_eager_input input = {
+        .proto = proto,
+        .device = TFD_STR_EMPTY,
+        .arg = o->arg_count,
+    };
+    struct tfd_tensor value = TFD_TENSOR_INIT;
 
-    *input = (struct tfd_eager_input){proto, TFD_STR_EMPTY};
-    TFD_TRY(decode_input(c, in, input, value, st));
-    if (o->is_function && !o->is_component)
-        find_resource(c, value, input);
-    o->in_count++;
+    TFD_TRY(decode_input(c, in, &input, &value, st));
+    if (input.packed) {
+        TFD_TRY(add_packed(o, input.packed, st));
+    } else {
+        if (o->is_function && !o->is_component)
+            find_resource(c, &value, &input);
+        o->in[o->in_count] = value;
+        o->inputs[o->in_count++] = input;
+    }
+    o->arg_count++;
     return TFD_OK;
 }
 
@@ -281,6 +380,7 @@ enum tfd_code tfd_eager_operation_decode(struct tfd_eager_context *c,
     *out = (struct tfd_eager_operation){.name = TFD_STR_EMPTY,
                                         .device = TFD_STR_EMPTY};
     TFD_TRY(count_parts(proto, out, &in_count, &attr_count, st));
+    out->room = in_count;
     out->in = calloc((size_t)in_count + 1, sizeof(*out->in));
     out->inputs = calloc((size_t)in_count + 1, sizeof(*out->inputs));
     out->attrs = calloc((size_t)attr_count + 1, sizeof(*out->attrs));
@@ -295,13 +395,15 @@ enum tfd_code tfd_eager_operation_decode(struct tfd_eager_context *c,
 
 void tfd_eager_operation_deinit(struct tfd_eager_operation *o)
 {
-    for (int i = 0; i < o->in_count; i++)
+    for (int i = 0; i < o->in_count; i++) {
         tfd_tensor_unref(&o->in[i]);
+        tfd_eager_packed_unref(o->inputs[i].packed);
+    }
     free(o->in);
     free(o->inputs);
     free(o->attrs);
     o->in = NULL;
     o->inputs = NULL;
     o->attrs = NULL;
-    o->in_count = o->attr_count = 0;
+    o->in_count = o->arg_count = o->attr_count = 0;
 }

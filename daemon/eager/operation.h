@@ -12,11 +12,15 @@
 #include "rpc/core/message.h"
 
 struct tfd_eager_context;
+struct tfd_eager_packed;
 
 /* A value as the request has it. */
 struct tfd_eager_input {
     struct tfd_str proto;  /* an Operation.Input */
     struct tfd_str device; /* where it lies; "": here */
+    int dtype; /* as it says; of a value that is here, the value's */
+    int arg;   /* the argument that it is a value of */
+    struct tfd_eager_packed *packed; /* counted; proto is its; NULL */
 };
 
 struct tfd_eager_operation {
@@ -31,6 +35,8 @@ struct tfd_eager_operation {
     struct tfd_tensor *in; /* empty: of another task, which has the value */
     struct tfd_eager_input *inputs; /* likewise in_count of them */
     int in_count;
+    int arg_count; /* fewer where a packed handle has several values */
+    int room;
 };
 
 /* Finds its values, in the context or in the message, but for those of other
@@ -44,10 +50,27 @@ enum tfd_code tfd_eager_operation_decode(struct tfd_eager_context *c,
                                          struct tfd_eager_operation *out,
                                          struct tfd_status *st) TFD_MUST_USE;
 void tfd_eager_operation_deinit(struct tfd_eager_operation *o);
-/* For those that cannot do without: all values are here, else UNIMPLEMENTED. */
+/* All values are here; else UNIMPLEMENTED, or INVALID_ARGUMENT for a packed
+ * handle. */
 enum tfd_code tfd_eager_operation_here(const struct tfd_eager_context *c,
                                        const struct tfd_eager_operation *o,
                                        struct tfd_status *st) TFD_MUST_USE;
+
+/* Whether some of its values lie on other tasks, and none is packed. */
+bool tfd_eager_operation_spans(const struct tfd_eager_operation *o);
+
+/* One RemoteTensorHandle: its value if it lies here, else where it lies; a
+ * packed one is counted. */
+enum tfd_code tfd_eager_operation_value(const struct tfd_eager_context *c,
+                                        struct tfd_str proto,
+                                        struct tfd_eager_input *input,
+                                        struct tfd_tensor *out,
+                                        struct tfd_status *st) TFD_MUST_USE;
+/* Whether a device is this task's ("" then), or that of another task of the
+ * cluster; INVALID_ARGUMENT "NAME unknown device." */
+enum tfd_code tfd_eager_find_any_device(const struct tfd_eager_context *c,
+                                        struct tfd_str *name,
+                                        struct tfd_status *st) TFD_MUST_USE;
 
 /* A device of this task by any of its names; "" is the first.  With
  * `specified` the text is that of an op's device, else "NAME unknown device."

@@ -114,9 +114,9 @@ static void put_key(struct tfd_bytes *b, const struct tfd_eager_operation *o)
 
 /* How many tensors go in and come out, by its attributes.  An op that is none
  * is the worker's to refuse, with the words it has for that. */
-static enum tfd_code count_ends(const struct tfd_eager_context *c,
-                                const struct tfd_eager_operation *o, int *out,
-                                struct tfd_status *st)
+enum tfd_code tfd_eager_single_op_results(const struct tfd_eager_context *c,
+                                          const struct tfd_eager_operation *o,
+                                          int *out, struct tfd_status *st)
 {
     const struct tfd_op *op =
         tfd_op_find(&c->eager->options.registry->ops, o->name);
@@ -197,10 +197,11 @@ static enum tfd_code write_graph(const struct tfd_eager_operation *o,
 }
 
 /* What its attributes name: of a dataset's op, what it calls. */
-static enum tfd_code put_library(const struct tfd_eager_context *c,
-                                 const struct tfd_eager_operation *o,
-                                 struct tfd_bytes *def, bool *has_library,
-                                 struct tfd_status *st)
+enum tfd_code tfd_eager_single_op_library(const struct tfd_eager_context *c,
+                                          const struct tfd_eager_operation *o,
+                                          struct tfd_bytes *def,
+                                          bool *has_library,
+                                          struct tfd_status *st)
 {
     struct tfd_bytes library;
     enum tfd_code rc;
@@ -226,10 +227,10 @@ static enum tfd_code make_graph(struct tfd_eager_context *c,
     struct tfd_bytes def;
     int results;
 
-    TFD_TRY(count_ends(c, o, &results, st));
+    TFD_TRY(tfd_eager_single_op_results(c, o, &results, st));
     tfd_bytes_init(&def, (size_t)TFD_GRAPH_SIZE_MAX);
     if (write_graph(o, results, &def, st) == TFD_OK &&
-        put_library(c, o, &def, has_library, st) == TFD_OK)
+        tfd_eager_single_op_library(c, o, &def, has_library, st) == TFD_OK)
         return tfd_eager_graph_new(c, &def, o->in_count, results, out, st);
     tfd_bytes_deinit(&def);
     return st ? st->code : TFD_RESOURCE_EXHAUSTED;

@@ -33,4 +33,17 @@ enum tfd_code tfd_eager_single_op(struct tfd_eager_context *c,
                                   struct tfd_eager_graph **out,
                                   struct tfd_status *st) TFD_MUST_USE;
 
+/* How many results an op has, by its attributes; 0 of one that is none.
+ * INVALID_ARGUMENT for a wrong number of inputs, or lacking attributes. */
+enum tfd_code tfd_eager_single_op_results(const struct tfd_eager_context *c,
+                                          const struct tfd_eager_operation *o,
+                                          int *out,
+                                          struct tfd_status *st) TFD_MUST_USE;
+/* Appends the library of a GraphDef: what the op's attributes name. */
+enum tfd_code tfd_eager_single_op_library(const struct tfd_eager_context *c,
+                                          const struct tfd_eager_operation *o,
+                                          struct tfd_bytes *def,
+                                          bool *has_library,
+                                          struct tfd_status *st) TFD_MUST_USE;
+
 #endif

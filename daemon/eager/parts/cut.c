@@ -10,6 +10,7 @@
 #include "config/limits.h"
 #include "daemon/eager/body.h"
 #include "daemon/eager/graph_ends.h"
+#include "daemon/eager/parts/unpack.h"
 #include "daemon/rewrite/added_node.h"
 #include "daemon/rewrite/functions.h"
 #include "daemon/rewrite/partition.h"
@@ -72,9 +73,10 @@ static enum tfd_code put_graph(struct cutter *x)
     struct tfd_eager_cut *c = x->c;
     struct tfd_str from;
 
-    for (int i = 0; i < c->arg_count; i++)
+    for (int i = 0; i < c->value_count; i++)
         put_end(x, TFD_EAGER_CUT_ARG, i, "Placeholder", "dtype",
-                b->body.arg_types[i], device_name(c, c->arg_device[i]), NULL);
+                b->body.arg_types[c->arg_of[i]],
+                device_name(c, c->arg_device[i]), NULL);
     TFD_TRY(tfd_eager_body_put_nodes(b));
     for (int i = 0; i < b->body.ret_count; i++) {
         TFD_TRY(tfd_eager_body_edge(b, b->body.ret[i], &from));
@@ -84,11 +86,30 @@ static enum tfd_code put_graph(struct cutter *x)
     return tfd_eager_body_end(b);
 }
 
+/* An argument's node is that of its first value. */
+static enum tfd_code number_args(struct cutter *x)
+{
+    struct tfd_eager_cut *c = x->c;
+    int *numbers =
+        tfd_arena_array(&x->arena, (size_t)c->arg_count + 1, sizeof(*numbers));
+
+    TFD_TRY(tfd_arena_check(numbers, "a function's arguments", x->st));
+    for (int i = c->value_count - 1; i >= 0; i--)
+        numbers[c->arg_of[i]] = i;
+    x->body.arg_number = numbers;
+    return TFD_OK;
+}
+
 static enum tfd_code write_graph(struct cutter *x)
 {
     struct tfd_eager_body *b = &x->body;
     struct tfd_eager_cut *c = x->c;
 
+    if (c->op.size > 0) {
+        tfd_bytes_add_str(&b->def, tfd_bytes_view(&c->op));
+        return tfd_bytes_ok(&b->def, "an op", x->st);
+    }
+    TFD_TRY(number_args(x));
     b->arg_name = TFD_EAGER_CUT_ARG;
     b->device = device_asked;
     tfd_bytes_add_str(&b->library, tfd_bytes_view(&c->library));
@@ -112,7 +133,10 @@ static enum tfd_code read_graph(struct cutter *x)
         return TFD_RESOURCE_EXHAUSTED;
     TFD_TRY(tfd_graphdef_import(x->graph, tfd_bytes_view(&x->body.def), NULL,
                                 &first, x->st));
-    return tfd_functions_expand(x->graph, first, &how, x->st);
+    TFD_TRY(tfd_functions_expand(x->graph, first, &how, x->st));
+    return x->c->value_count > x->c->arg_count
+               ? tfd_eager_unpack(x->c, x->graph, x->st)
+               : TFD_OK;
 }
 
 /* ---- Places -------------------------------------------------------------- */
@@ -148,7 +172,9 @@ static void place_result(struct cutter *x, int number)
     const struct tfd_node *maker = maker_of(x, n);
     int32_t *device = &x->device_of[n->id];
 
-    if (n->out_types[0] != TFD_RESOURCE)
+    if (x->c->op.size > 0)
+        *device = x->c->on;
+    else if (n->out_types[0] != TFD_RESOURCE)
         *device = maker->device.size > 0 &&
                           (n->out_types[0] != TFD_VARIANT || is_arg(maker))
                       ? x->device_of[maker->id]
@@ -253,7 +279,7 @@ static enum tfd_code make_part(struct cutter *x, int worker)
         return tfd_fail(x->st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a function's part");
     rc = tfd_eager_part_def_make(
-        &c->registry->ops, tfd_bytes_view(&x->defs[worker]), c->arg_count,
+        &c->registry->ops, tfd_bytes_view(&x->defs[worker]), c->value_count,
         c->result_count,
         worker == 0 ? &c->devices->devices[c->on].attributes : NULL,
         tfd_str_of(name), &c->parts[worker], x->st);
@@ -314,7 +340,9 @@ void tfd_eager_cut_deinit(struct tfd_eager_cut *c)
     free(c->parts);
     free(c->result_device);
     free(c->arg_device);
+    free(c->arg_of);
     tfd_bytes_deinit(&c->library);
+    tfd_bytes_deinit(&c->op);
     c->parts = NULL;
-    c->result_device = c->arg_device = NULL;
+    c->result_device = c->arg_device = c->arg_of = NULL;
 }

@@ -6,7 +6,8 @@
  * session's graph, by the same means (daemon/rewrite).
  *
  * A result lies where the node that makes it was asked to run, a handle where
- * its resource is, and all else on the function's device.
+ * its resource is, and all else on the function's device.  An op is cut alike:
+ * its results lie on its device.
  *
  * Threads: any, one at a time.
  */
@@ -22,23 +23,27 @@ struct tfd_eager_cut {
     const struct tfd_device_set *devices;
     int worker_count;
     int on;                   /* the function's device */
-    struct tfd_str name;      /* of the function */
+    struct tfd_str name;      /* of the function, or op */
     struct tfd_bytes library; /* it, and what it calls */
-    int *arg_device;
-    int arg_count;
+    struct tfd_bytes op;      /* of an op: a GraphDef with its ends */
+    /* By value; those of one argument are neighbours, and only a packed handle
+     * has several. */
+    int *arg_device, *arg_of;
+    int value_count, arg_count;
+    char packed_on[TFD_DEVICE_NAME_MAX]; /* the device that it names */
     struct tfd_str part_name; /* components: with a number behind it */
     const bool *stop;         /* atomic; NULL: never */
     /* -- what comes of it */
     struct tfd_eager_part_def *parts; /* by worker; without def: none */
     int *result_device;
-    int result_count;
+    int result_count; /* of an op: given */
 };
 
 /* NOT_FOUND for an unknown op, INVALID_ARGUMENT for a wrong body or number of
  * arguments or for nodes that no device suits. */
 enum tfd_code tfd_eager_cut_make(struct tfd_eager_cut *c,
                                  struct tfd_status *st) TFD_MUST_USE;
-/* Frees what it has, library, name and arg_device too. */
+/* Frees what it has, library, op, arg_device and arg_of too. */
 void tfd_eager_cut_deinit(struct tfd_eager_cut *c);
 /* "NAME_2", to be freed with free(). */
 char *tfd_eager_cut_name(const struct tfd_eager_cut *c, int worker);

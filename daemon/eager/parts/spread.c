@@ -8,6 +8,8 @@
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 #include "daemon/eager/called.h"
+#include "daemon/eager/packed.h"
+#include "daemon/eager/parts/op_def.h"
 #include "daemon/eager/parts/tasks.h"
 
 #include <inttypes.h>
@@ -109,7 +111,7 @@ bool tfd_eager_spread_needed(struct tfd_eager_context *c,
                              const struct tfd_eager_operation *o)
 {
     for (int i = 0; i < o->in_count; i++)
-        if (is_elsewhere(c, o->inputs[i].device))
+        if (o->inputs[i].packed || is_elsewhere(c, o->inputs[i].device))
             return true;
     if (!f->graph && !f->spreads && !f->spans)
         f->spans = names_others(c, f);
@@ -132,7 +134,8 @@ static enum tfd_code put_places(struct tfd_bytes *b,
                                 const struct tfd_eager_operation *o,
                                 struct tfd_status *st)
 {
-    tfd_bytes_printf(b, "%s", o->on->name);
+    tfd_bytes_printf(b, "%s\n", o->on->name);
+    tfd_bytes_add_str(b, o->name);
     for (int i = 0; i < o->in_count; i++) {
         int device = device_of(c, o, i);
 
@@ -140,7 +143,8 @@ static enum tfd_code put_places(struct tfd_bytes *b,
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             TFD_STR_FMT " unknown device.",
                             TFD_STR_ARG(o->inputs[i].device));
-        tfd_bytes_printf(b, " %d", device);
+        tfd_bytes_printf(b, " %d %d %d", o->inputs[i].arg, device,
+                         o->inputs[i].dtype);
     }
     for (int i = 0; i < o->attr_count; i++) {
         tfd_bytes_printf(b, "\n%zu ", o->attrs[i].name.size);
@@ -226,6 +230,8 @@ static void wake_waiters(struct tfd_eager_spread *s)
 
 static void name_function(struct tfd_eager_spread *s)
 {
+    if (s->cut.op.size > 0)
+        return;
     tfd_status_context(&s->status, "{{function_node " TFD_STR_FMT "}}",
                        TFD_STR_ARG(s->cut.name));
 }
@@ -283,41 +289,60 @@ static void build(struct tfd_eager_spread *s)
 /* ---- A new one ----------------------------------------------------------- */
 
 /* Parts are told apart from those of all others that register some there. */
-static enum tfd_code copy_names(struct tfd_eager_spread *s,
-                                const struct tfd_eager_function *f,
+static enum tfd_code copy_names(struct tfd_eager_spread *s, struct tfd_str name,
                                 struct tfd_status *st)
 {
-    size_t room = 2 * f->name.size + 40;
+    size_t room = 2 * name.size + 40;
     char *text = malloc(room);
 
     if (!text)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a function");
-    memcpy(text, f->name.data, f->name.size);
-    s->cut.name = (struct tfd_str){text, f->name.size};
-    snprintf(text + f->name.size, room - f->name.size,
-             TFD_STR_FMT "_tfd_%016" PRIx64, TFD_STR_ARG(f->name),
-             tfd_entropy_id());
-    s->cut.part_name = tfd_str_of(text + f->name.size);
+    memcpy(text, name.data, name.size);
+    s->cut.name = (struct tfd_str){text, name.size};
+    snprintf(text + name.size, room - name.size, TFD_STR_FMT "_tfd_%016" PRIx64,
+             TFD_STR_ARG(name), tfd_entropy_id());
+    s->cut.part_name = tfd_str_of(text + name.size);
     s->text = s->cut.name;
     return TFD_OK;
 }
 
-static enum tfd_code copy_devices(struct tfd_eager_spread *s,
-                                  const struct tfd_eager_operation *o,
-                                  struct tfd_status *st)
+static enum tfd_code copy_values(struct tfd_eager_spread *s,
+                                 const struct tfd_eager_operation *o,
+                                 struct tfd_status *st)
 {
-    s->cut.arg_device =
-        calloc((size_t)o->in_count + 1, sizeof(*s->cut.arg_device));
-    if (!s->cut.arg_device)
+    struct tfd_eager_cut *c = &s->cut;
+    size_t count = (size_t)o->in_count + 1;
+
+    c->arg_count = o->arg_count;
+    c->value_count = s->value_count = o->in_count;
+    c->arg_device = calloc(count, sizeof(*c->arg_device));
+    c->arg_of = calloc(count, sizeof(*c->arg_of));
+    if (!c->arg_device || !c->arg_of)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a function");
-    for (int i = 0; i < o->in_count; i++)
-        s->cut.arg_device[i] = device_of(s->context, o, i);
-    s->cut.on = tfd_eager_tasks_find(s->tasks, tfd_str_of(o->on->name));
-    if (s->cut.on < 0)
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "functions that span tasks run on CPUs here, not on %s",
-                        o->on->name);
+    for (int i = 0; i < o->in_count; i++) {
+        c->arg_device[i] = device_of(s->context, o, i);
+        c->arg_of[i] = o->inputs[i].arg;
+        if (o->inputs[i].packed)
+            snprintf(c->packed_on, sizeof(c->packed_on), "%s",
+                     o->inputs[i].packed->device);
+    }
     return TFD_OK;
+}
+
+/* f: NULL for an op. */
+static enum tfd_code put_body(struct tfd_eager_spread *s,
+                              const struct tfd_eager_function *f,
+                              const struct tfd_eager_operation *o,
+                              struct tfd_status *st)
+{
+    struct tfd_eager_cut *c = &s->cut;
+
+    if (!f)
+        return tfd_eager_op_def(s->context, o, &c->op, &c->result_count, st);
+    tfd_pb_put_str_always(&c->library,
+                          tensorflow_FunctionDefLibrary_function_tag, f->def);
+    TFD_TRY(tfd_eager_called(&s->context->functions, f, &c->library, st));
+    return tfd_bytes_ok(&c->library, "the functions that one calls", st);
 }
 
 static enum tfd_code prepare_cut(struct tfd_eager_spread *s,
@@ -330,14 +355,17 @@ static enum tfd_code prepare_cut(struct tfd_eager_spread *s,
     c->registry = s->tasks->eager->options.registry;
     c->devices = &s->tasks->devices;
     c->worker_count = s->tasks->worker_count;
-    c->arg_count = s->arg_count = o->in_count;
     tfd_bytes_init(&c->library, (size_t)TFD_GRAPH_SIZE_MAX);
-    tfd_pb_put_str_always(&c->library,
-                          tensorflow_FunctionDefLibrary_function_tag, f->def);
-    TFD_TRY(tfd_eager_called(&s->context->functions, f, &c->library, st));
-    TFD_TRY(tfd_bytes_ok(&c->library, "the functions that one calls", st));
-    TFD_TRY(copy_names(s, f, st));
-    return copy_devices(s, o, st);
+    tfd_bytes_init(&c->op, (size_t)TFD_GRAPH_SIZE_MAX);
+    TFD_TRY(put_body(s, f, o, st));
+    TFD_TRY(copy_names(s, o->name, st));
+    TFD_TRY(copy_values(s, o, st));
+    c->on = tfd_eager_tasks_find(s->tasks, tfd_str_of(o->on->name));
+    if (c->on < 0)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "functions that span tasks run on CPUs here, not on %s",
+                        o->on->name);
+    return TFD_OK;
 }
 
 /* The newest comes first. */
@@ -357,6 +385,7 @@ new_spread(struct tfd_eager_context *c, struct tfd_eager_function *f,
            const struct tfd_eager_operation *o, struct tfd_bytes *take_key,
            struct tfd_eager_spread **out, struct tfd_status *st)
 {
+    const bool is_op = f == &c->spread_ops;
     struct tfd_eager_spread *s = calloc(1, sizeof(*s));
 
     if (!s)
@@ -366,7 +395,7 @@ new_spread(struct tfd_eager_context *c, struct tfd_eager_function *f,
     s->tasks = tfd_eager_tasks_ref(c->tasks);
     s->key = *take_key;
     tfd_bytes_init(take_key, 0);
-    if (prepare_cut(s, f, o, st) != TFD_OK) {
+    if (prepare_cut(s, is_op ? NULL : f, o, st) != TFD_OK) {
         tfd_eager_spread_unref(s);
         return st ? st->code : TFD_INTERNAL;
     }

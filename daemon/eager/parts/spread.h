@@ -28,7 +28,8 @@ struct tfd_eager_spread_waiter {
 
 struct tfd_eager_part {
     struct tfd_eager_graph *graph;
-    int *args, *results; /* of the function; counted by the graph */
+    int *args, *results; /* values and results of the function; counted by
+                            the graph */
 };
 
 struct tfd_eager_spread {
@@ -38,7 +39,7 @@ struct tfd_eager_spread {
     struct tfd_eager_tasks *tasks;
     struct tfd_eager_part *parts;
     int part_count;
-    int arg_count, result_count;
+    int value_count, result_count;
     int *result_device;                      /* of the cluster's */
     struct tfd_eager_spread_waiter *waiting; /* oldest first */
     /* -- while it is cut, and of the function's list */
@@ -56,7 +57,8 @@ struct tfd_eager_spread {
 bool tfd_eager_spread_needed(struct tfd_eager_context *c,
                              struct tfd_eager_function *f,
                              const struct tfd_eager_operation *o);
-/* Counted for the caller.  INVALID_ARGUMENT "DEVICE unknown device." */
+/* Counted for the caller; f is the context's spread_ops for a single op.
+ * INVALID_ARGUMENT "DEVICE unknown device." */
 enum tfd_code tfd_eager_spread_get(struct tfd_eager_context *c,
                                    struct tfd_eager_function *f,
                                    const struct tfd_eager_operation *o,

@@ -5,6 +5,7 @@
 
 #include "common/base/container.h"
 #include "config/limits.h"
+#include "daemon/eager/packed.h"
 #include "daemon/eager/parts/tasks.h"
 
 #include <stdlib.h>
@@ -22,8 +23,11 @@ void tfd_eager_spread_run_free(struct tfd_eager_spread_run *r)
     for (int i = 0; r->runs && i < r->spread->part_count; i++)
         if (r->runs[i])
             tfd_eager_run_free(r->runs[i]);
-    for (int i = 0; r->in && i < r->spread->arg_count; i++)
+    for (int i = 0; r->in && i < r->spread->value_count; i++)
         tfd_tensor_unref(&r->in[i]);
+    for (int i = 0; r->packed && i < r->spread->value_count; i++)
+        tfd_eager_packed_unref(r->packed[i]);
+    free(r->packed);
     free(r->runs);
     free(r->in);
     free(r->inputs);
@@ -38,7 +42,7 @@ struct tfd_eager_spread_run *tfd_eager_spread_run_new(
     struct tfd_eager_operation *o, int64_t step, struct tfd_status *st)
 {
     struct tfd_eager_spread_run *r = calloc(1, sizeof(*r));
-    size_t count = (size_t)s->arg_count + 1;
+    size_t count = (size_t)s->value_count + 1;
 
     if (!r) {
         tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory to run a function");
@@ -52,7 +56,8 @@ struct tfd_eager_spread_run *tfd_eager_spread_run_new(
     r->step = step;
     r->in = calloc(count, sizeof(*r->in));
     r->inputs = calloc(count, sizeof(*r->inputs));
-    if (!r->in || !r->inputs) {
+    r->packed = calloc(count, sizeof(struct tfd_eager_packed *));
+    if (!r->in || !r->inputs || !r->packed) {
         tfd_eager_spread_run_free(r);
         tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory to run a function");
         return NULL;
@@ -60,12 +65,14 @@ struct tfd_eager_spread_run *tfd_eager_spread_run_new(
     for (int i = 0; i < o->in_count; i++) {
         r->in[i] = o->in[i];
         r->inputs[i] = o->inputs[i].proto;
+        r->packed[i] = o->inputs[i].packed;
+        o->inputs[i].packed = NULL;
         o->in[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
     }
     return r;
 }
 
-/* Values are those of one part each: an argument lies on one device. */
+/* Values are those of one part each, as each lies on one device. */
 static void give_inputs(struct tfd_eager_spread_run *r, int part,
                         struct tfd_str *inputs)
 {
@@ -91,7 +98,8 @@ static enum tfd_code prepare(struct tfd_eager_spread_run *r,
     size_t used = 0;
 
     r->runs = calloc((size_t)s->part_count + 1, sizeof(struct tfd_eager_run *));
-    r->part_inputs = calloc((size_t)s->arg_count + 1, sizeof(*r->part_inputs));
+    r->part_inputs =
+        calloc((size_t)s->value_count + 1, sizeof(*r->part_inputs));
     if (!r->runs || !r->part_inputs)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory to run a function");

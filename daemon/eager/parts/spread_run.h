@@ -31,10 +31,11 @@ struct tfd_eager_spread_run {
     /* -- */
     struct tfd_eager_context *context;
     int64_t op, step;
-    struct tfd_tensor *in;       /* by argument of the function */
-    struct tfd_str *inputs;      /* likewise: as the request has them */
-    struct tfd_eager_run **runs; /* by part */
-    struct tfd_str *part_inputs; /* of all parts, one after another */
+    struct tfd_tensor *in;            /* by value of the function */
+    struct tfd_str *inputs;           /* likewise: as the request has them */
+    struct tfd_eager_packed **packed; /* likewise: whose they are; NULL */
+    struct tfd_eager_run **runs;      /* by part */
+    struct tfd_str *part_inputs;      /* of all parts, one after another */
     int pending;
     bool ending, is_cancelled;
     struct tfd_status error;

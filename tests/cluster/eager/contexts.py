@@ -18,16 +18,18 @@ EagerTask key:1:int32 value:2:string
 EagerJob name:1:string tasks:2:*EagerTask
 EagerCluster job:1:*EagerJob
 EagerServer cluster:1:EagerCluster job_name:2:string task_index:3:int32
-CreateContextRequest server_def:1:EagerServer keep_alive_secs:3:int64 \
+CreateContextRequest server_def:1:EagerServer async:2:bool \
+  keep_alive_secs:3:int64 \
   cluster_device_attributes:6:*tensorflow.DeviceAttributes \
   context_id:7:fixed64 context_view_id:8:fixed64 \
-  clear_existing_contexts:10:bool
+  lazy_copy_remote_function_inputs:9:bool clear_existing_contexts:10:bool
 CreateContextResponse device_attributes:2:*tensorflow.DeviceAttributes
 UpdateContextRequest server_def:1:EagerServer \
   cluster_device_attributes:2:*tensorflow.DeviceAttributes \
   context_id:3:fixed64 context_view_id:4:fixed64
 UpdateContextResponse device_attributes:1:*tensorflow.DeviceAttributes
-EagerHandle op_id:1:int64 output_num:2:int32 device:3:string
+EagerHandle op_id:1:int64 output_num:2:int32 device:3:string \
+  op_device:4:string dtype:5:int32
 EagerInput remote_handle:1:EagerHandle tensor:2:tensorflow.TensorProto
 EagerAttr key:1:string value:2:tensorflow.AttrValue
 EagerOperation id:1:int64 name:2:string attrs:5:*EagerAttr device:6:string \
@@ -37,14 +39,18 @@ EagerTensors op_id:1:int64 tensors:2:*tensorflow.TensorProto \
   device_name:3:string
 EagerFunction function_def:1:tensorflow.FunctionDef \
   is_component_function:2:bool library:3:tensorflow.FunctionDefLibrary
+EagerLocal tensor:1:tensorflow.TensorProto device:2:string
+EagerPart local_handle:1:EagerLocal remote_handle:2:EagerHandle
+EagerPacked op_id:1:int64 handles:2:*EagerPart device_name:3:string
 EagerStep step_id:1:int64
 EagerName function_name:1:string
 EagerNothing
 EagerItem handle_to_decref:1:EagerHandle operation:2:EagerOperation \
   send_tensor:3:EagerTensors register_function:4:EagerFunction \
   cleanup_function:5:EagerStep sync_remote_executor_for_stream:6:EagerNothing \
-  send_packed_handle:7:EagerTensors remove_function:8:EagerName
-EagerAnswer shape:1:*tensorflow.TensorShapeProto device:3:*string
+  send_packed_handle:7:EagerPacked remove_function:8:EagerName
+EagerAnswer shape:1:*tensorflow.TensorShapeProto \
+  tensor:2:*tensorflow.TensorProto device:3:*string
 EnqueueRequest context_id:1:fixed64 queue:3:*EagerItem
 EnqueueResponse queue_response:1:*EagerAnswer
 RunComponentFunctionRequest context_id:1:fixed64 operation:2:EagerOperation \
@@ -67,8 +73,9 @@ def fails(code, text, function, *args, **fields):
     assert got == code and text in words, (got, words)
 
 
-def handle(op, output=0, device=HERE):
-    return message("EagerHandle", op_id=op, output_num=output, device=device)
+def handle(op, output=0, device=HERE, dtype=tf.float32):
+    return message("EagerHandle", op_id=op, output_num=output, device=device,
+                   op_device=device, dtype=dtype.as_datatype_enum)
 
 
 def attrs(**values):

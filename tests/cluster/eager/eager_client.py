@@ -10,6 +10,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
+from tensorflow.python.framework import ops  # noqa: E402
+from tensorflow.python.ops import (  # noqa: E402
+    resource_variable_ops as variables)
 
 
 def raises(kind, text, function):
@@ -62,6 +65,50 @@ def large_values_pass(device):
     assert big.numpy().sum() == 3.0 * 1024 * 1024
 
 
+def packed_variables_have_a_value_per_device(devices):
+    """One handle of a variable on each task: a node takes that of its own."""
+    here, there, other = (d + "/device:CPU:0" for d in devices[:3])
+    with tf.device(here):
+        a = tf.Variable(1.0)
+    with tf.device(there):
+        b = tf.Variable(2.0)
+    packed = ops.pack_eager_tensors([a.handle, b.handle])
+
+    def read():
+        return variables.read_variable_op(packed, tf.float32)
+
+    @tf.function
+    def add():
+        with tf.device(here):
+            x = read()
+        with tf.device(there):
+            y = read()
+        return x + y
+
+    @tf.function
+    def read_plus(x):
+        return read() + x
+
+    @tf.function
+    def grow():
+        variables.assign_add_variable_op(packed, 10.0)
+        with tf.device(here):
+            variables.assign_add_variable_op(packed, 5.0)
+    for device in (here, there, other):
+        with tf.device(device):
+            assert float(add()) == 3.0
+    for device, value in ((here, 2.0), (there, 3.0)):
+        with tf.device(device):
+            assert float(read_plus(1.0)) == value
+    with tf.device(other):
+        raises(tf.errors.InvalidArgumentError, "Dst node should be assigned to "
+               "an allowed device. Found an edge from node ReadVariableOp "
+               "assigned to /job:localhost/replica:0/task:0/device:COMPOSITE:0",
+               lambda: read_plus(1.0).numpy())
+        grow()
+    assert (a.numpy(), b.numpy()) == (16.0, 12.0), (a.numpy(), b.numpy())
+
+
 def main():
     cluster = json.loads(sys.argv[1])
     tf.config.experimental_connect_to_cluster(tf.train.ClusterSpec(cluster))
@@ -73,6 +120,7 @@ def main():
         errors_come_in_words(device)
         large_values_pass(device)
     values_go_from_task_to_task(devices)
+    packed_variables_have_a_value_per_device(devices)
     print("ok")
     sys.stdout.flush()
     os._exit(0)  # as coordinators often end: without a word to the tasks

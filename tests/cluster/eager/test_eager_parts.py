@@ -173,10 +173,126 @@ def what_a_part_lacks_is_said(cluster):
             20, "adds", handle(1, device="/job:ps/task:7"), handle(10)))
         fails("INVALID_ARGUMENT", "expected 2 inputs, got 1",
               c.worker.enqueue, call(20, "adds", handle(1, device=PS)))
-        fails("UNIMPLEMENTED", "only functions may span", c.worker.enqueue,
-              run(20, "ReadVariableOp", handle(1, device=PS),
-                  dtype=tf.float32))
         c.step(21)
+
+
+@test(ps=1, worker=1)
+def an_op_fetches_values_of_other_tasks(cluster):
+    with pair(cluster, 2009) as c:
+        c.ps.enqueue(give(30, [[3, 4]], device=PS))
+        there = handle(30, device=PS)
+        answer = c.worker.enqueue(run(40, "AddV2", 10, there),
+                                  run(41, "Mul", there, there, T=tf.float32))
+        assert [d.size for d in answer[0].shape[0].dim] == [1, 2]
+        assert list(answer[0].device) == []
+        assert c.worker.value(40) == [[5, 6]]
+        assert c.worker.value(41) == [[9, 16]]
+        fails("INVALID_ARGUMENT", NO_VALUE + ": Op ID: 99", c.worker.enqueue,
+              run(42, "AddV2", 10, handle(99, device=PS)))
+        fails("INVALID_ARGUMENT", "/job:ps/task:9 unknown device.",
+              c.worker.enqueue, run(42, "AddV2", 10, handle(
+                  30, device="/job:ps/task:9")))
+        fails("INVALID_ARGUMENT", "Input matrix must be square.",
+              c.worker.enqueue, run(42, "MatrixInverse", there, T=tf.float32))
+        fails("INVALID_ARGUMENT", "expected 2 inputs, got 1",
+              c.worker.enqueue, run(42, "AddV2", there))
+        fails("NOT_FOUND", "Nope", c.worker.enqueue, run(42, "Nope", there))
+        c.worker.enqueue(drop(40), drop(41))
+        fails("INVALID_ARGUMENT", NO_VALUE, c.worker.enqueue, drop(42))
+
+
+@test(tfd_only=True, ps=1, worker=1)
+def an_op_uses_resources_of_other_tasks(cluster):
+    """TensorFlow's server sends the op on, and no value can be had of it."""
+    with pair(cluster, 2010) as c:
+        there = handle(1, device=PS, dtype=tf.resource)
+        c.worker.enqueue(
+            run(20, "AssignAddVariableOp", there, 10, dtype=tf.float32),
+            run(21, "ReadVariableOp", there, dtype=tf.float32))
+        assert c.worker.value(21) == 2.0
+        fails("INVALID_ARGUMENT", "does not say its type", c.worker.enqueue,
+              run(22, "ReadVariableOp", message(
+                  "EagerHandle", op_id=1, device=PS), dtype=tf.float32))
+        fails("UNIMPLEMENTED", "it must be here", c.worker.enqueue, run(
+            -1, "_Send", handle(30, device=PS), T=tf.float32))
+        for number in range(30, 40):  # compiled once
+            c.worker.enqueue(run(number, "ReadVariableOp", there,
+                                 dtype=tf.float32))
+        c.ps.close(view=2**64 - 1)
+        code, words = code_of(c.worker.enqueue, run(
+            50, "ReadVariableOp", there, dtype=tf.float32))
+        assert code == "ABORTED" and GONE in words and TOLD in words, words
+
+
+def packs(number, *handles, device="/job:chief/task:0/device:COMPOSITE:0"):
+    """Of a handle, or of a value and its device."""
+    return message("EagerItem", send_packed_handle=message(
+        "EagerPacked", op_id=number, device_name=device, handles=[
+            message("EagerPart", local_handle=message(
+                "EagerLocal", device=h[1], tensor=tf.make_tensor_proto(
+                    h[0], tf.float32))) if isinstance(h, tuple) else
+            message("EagerPart", remote_handle=h) for h in handles]))
+
+
+def doubled():
+    """doubled(x) = (x + x here, x + x on the ps)."""
+    made = message("tensorflow.FunctionDef")
+    made.signature.name = "doubled"
+    made.signature.input_arg.add(name="x", type=1)
+    for result, device in (("here", HERE), ("there", PS)):
+        made.signature.output_arg.add(name=result, type=1)
+        node = made.node_def.add(name=result, op="AddV2", input=["x", "x"],
+                                 device=device)
+        node.attr["T"].type = 1
+        made.ret[result] = result + ":z:0"
+    return made
+
+
+@test(tfd_only=True, ps=1, worker=1)
+def packed_handles_have_a_value_per_device(cluster):
+    with pair(cluster, 2011) as c:
+        c.ps.enqueue(give(30, 3.0, device=PS))
+        c.worker.enqueue(
+            packs(20, handle(10), handle(30, device=PS)),
+            packs(21, (5.0, HERE), (7.0, PS)), register(doubled()), drop(10))
+        for number, packed, value in ((40, 20, 4.0), (50, 21, 10.0)):
+            answer = c.worker.enqueue(call(number, "doubled", handle(packed)))
+            assert list(answer[0].device) == ["", PS], answer
+            assert c.worker.value(number, 0) == value
+        c.worker.enqueue(run(60, "AddV2", (50, 0), handle(
+            50, 1, device=PS)))
+        assert c.worker.value(60) == 24.0
+        lonely = packs(22, (5.0, PS), (7.0, PS))
+        fails("INVALID_ARGUMENT", "Dst node should be assigned to an allowed "
+              "device. Found an edge from node", c.worker.enqueue, lonely,
+              call(70, "doubled", handle(22)))
+        fails("INVALID_ARGUMENT", "not supported on packed TensorHandles",
+              c.worker.enqueue, run(70, "AddV2", 20, 20))
+        fails("INVALID_ARGUMENT", "not supported on packed TensorHandles",
+              c.worker.enqueue, run(-1, "_Send", 20))
+        c.worker.enqueue(*(drop(n) for n in (20, 21, 22)))
+        fails("INVALID_ARGUMENT", NO_VALUE, c.worker.enqueue, drop(20))
+
+
+@test(tfd_only=True, ps=1, worker=1)
+def wrong_packed_handles_are_refused(cluster):
+    with pair(cluster, 2012) as c:
+        for text, items in (
+                ("Handles should not be empty.", packs(20)),
+                (NO_VALUE + ": Op ID: 99", packs(20, handle(99))),
+                ("/job:ps/task:9 unknown device.", packs(20, handle(
+                    1, device="/job:ps/task:9"))),
+                ("nowhere unknown device.", packs(20, (1.0, "nowhere"))),
+                ("must have the same dtype", packs(20, handle(10), handle(
+                    1, device=PS, dtype=tf.resource))),
+                ("a packed handle of 4097 values; 4096 are possible",
+                 packs(20, *[handle(10)] * 4097))):
+            fails("INVALID_ARGUMENT", text, c.worker.enqueue, items)
+        fails("INVALID_ARGUMENT", "a packed handle in a packed handle",
+              c.worker.enqueue, packs(21, handle(10)), packs(22, handle(21)))
+        c.worker.enqueue(drop(21))
+        fails("INVALID_ARGUMENT", NO_VALUE, c.worker.enqueue, drop(20))
+        fails("INVALID_ARGUMENT", NO_VALUE, c.worker.enqueue, drop(22))
 
 
 @test(tfd_only=True, ps=1, worker=1)
