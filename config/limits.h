@@ -389,6 +389,10 @@
  * the error can name the graph's node. */
 #define TFD_FILE_NAME_SIZE_MAX 4095
 
+/* Names of files that one pattern stands for, while they are looked for: a
+ * million of a hundred bytes. */
+#define TFD_FILE_NAMES_SIZE_MAX ((size_t)128 << 20)
+
 /* One file read whole (ReadFile, a MetaGraphDef). */
 #define TFD_FILE_READ_SIZE_MAX (INT64_C(8) << 30)
 

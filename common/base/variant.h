@@ -1,10 +1,12 @@
 /*
  * variant.h - what an element of a VARIANT tensor points to: a list of tensors,
- * tensors that may be missing, or an object of some kernels'.
+ * tensors that may be missing, one tensor, or an object of some kernels'.
  *
  *     LIST       TensorFlow's TensorList: elements of one type, of shapes that
  *                agree with `element_shape`; an empty slot has dtype INVALID
  *     OPTIONAL   any tensors, or nothing
+ *     TENSOR     one tensor: a part of a sparse one on its way through a
+ *                dataset
  *     OBJECT     a counted object that only its kernels know, a dataset; it
  *                does not leave the task
  *
@@ -25,6 +27,7 @@ struct tfd_variant_object;
 enum tfd_variant_kind {
     TFD_VARIANT_LIST,
     TFD_VARIANT_OPTIONAL,
+    TFD_VARIANT_TENSOR,
     TFD_VARIANT_OBJECT,
 };
 

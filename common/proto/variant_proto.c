@@ -3,7 +3,8 @@
  *
  * A list: its elements in order without the empty slots; in `metadata`, as
  * varints, how many those are and which, the element type, the maximum, then
- * the element shape's message.  An optional: one byte and its tensors.
+ * the element shape's message.  An optional: one byte and its tensors.  One
+ * tensor: itself.
  */
 #include "common/proto/tensor.pb.h"
 #include "common/base/shape_long.h"
@@ -15,6 +16,7 @@
 #define TAG(name) tensorflow_VariantTensorDataProto_##name##_tag
 #define LIST_NAME "tensorflow::TensorList"
 #define OPTIONAL_NAME "tensorflow::data::Optional"
+#define TENSOR_NAME "tensorflow::Tensor"
 
 /* ---- Out ----------------------------------------------------------------- */
 
@@ -37,22 +39,25 @@ static void put_metadata(struct tfd_bytes *b, const struct tfd_variant *v)
 {
     if (v->kind == TFD_VARIANT_LIST)
         put_list_metadata(b, v);
-    else
+    else if (v->kind == TFD_VARIANT_OPTIONAL)
         tfd_bytes_add(b, v->has_value ? "\1" : "\0", 1);
 }
 
 void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
                         tfd_handle_encode_fn *handle)
 {
+    static const char *const names[] = {
+        [TFD_VARIANT_LIST] = LIST_NAME,
+        [TFD_VARIANT_OPTIONAL] = OPTIONAL_NAME,
+        [TFD_VARIANT_TENSOR] = TENSOR_NAME,
+    };
     size_t mark;
 
     if (v->kind == TFD_VARIANT_OBJECT) {
         b->failed = true;
         return;
     }
-    tfd_pb_put_str(b, TAG(type_name),
-                   v->kind == TFD_VARIANT_LIST ? TFD_STR(LIST_NAME)
-                                               : TFD_STR(OPTIONAL_NAME));
+    tfd_pb_put_str(b, TAG(type_name), tfd_str_of(names[v->kind]));
     mark = tfd_pb_begin(b, TAG(metadata));
     put_metadata(b, v);
     tfd_pb_finish(b, mark);
@@ -180,6 +185,10 @@ static enum tfd_code read(struct tfd_variant *v, struct tfd_str proto,
     TFD_TRY(tfd_pb_end(&r, "VariantTensorDataProto", st));
     if (tfd_str_is(name, LIST_NAME))
         return read_list(v, metadata, st);
+    if (tfd_str_is(name, TENSOR_NAME)) {
+        v->kind = TFD_VARIANT_TENSOR;
+        return v->count == 1 ? TFD_OK : damaged(st);
+    }
     if (!tfd_str_is(name, OPTIONAL_NAME))
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "A variant of type '" TFD_STR_FMT

@@ -54,6 +54,13 @@ struct tfd_file_access {
                               struct tfd_status *st);
     enum tfd_code (*remove_dir)(struct tfd_file_access *a, struct tfd_str name,
                                 struct tfd_status *st);
+    /* What there is of this name, without opening it. */
+    enum tfd_code (*look)(struct tfd_file_access *a, struct tfd_str name,
+                          bool *is_dir, struct tfd_status *st);
+    /* Appends the names of a directory's entries, each with a NUL behind it,
+     * without "." and "..", in no order. */
+    enum tfd_code (*list_dir)(struct tfd_file_access *a, struct tfd_str name,
+                              struct tfd_bytes *out, struct tfd_status *st);
     /* Makes what happened to the entry `name` of its directory durable. */
     enum tfd_code (*sync_dir)(struct tfd_file_access *a, struct tfd_str name,
                               struct tfd_status *st);

@@ -497,6 +497,13 @@ static enum tfd_code roots_sync_dir(struct tfd_file_access *a,
                                            : fail_errno(st, number, name);
 }
 
+enum tfd_code tfd_file_roots_open(struct tfd_file_access *a,
+                                  struct tfd_str name, int flags, int *fd,
+                                  struct tfd_status *st)
+{
+    return open_existing(roots_of(a), name, flags, fd, st);
+}
+
 const struct tfd_file_access tfd_file_roots_access = {
     .open_read = roots_open_read,
     .open_new = roots_open_new,
@@ -508,6 +515,8 @@ const struct tfd_file_access tfd_file_roots_access = {
     .remove = roots_remove,
     .make_dir = roots_make_dir,
     .remove_dir = roots_remove_dir,
+    .look = tfd_file_roots_look,
+    .list_dir = tfd_file_roots_list,
     .sync_dir = roots_sync_dir,
 };
 

@@ -41,6 +41,17 @@ struct tfd_file_roots {
  * in their place (kernels/io/file_waits.h). */
 extern const struct tfd_file_access tfd_file_roots_access;
 
+/* Opens what exists, below a root; for file_roots_list.c. */
+enum tfd_code tfd_file_roots_open(struct tfd_file_access *a,
+                                  struct tfd_str name, int flags, int *fd,
+                                  struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_file_roots_look(struct tfd_file_access *a,
+                                  struct tfd_str name, bool *is_dir,
+                                  struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_file_roots_list(struct tfd_file_access *a,
+                                  struct tfd_str name, struct tfd_bytes *out,
+                                  struct tfd_status *st) TFD_MUST_USE;
+
 /* Fails when one is no directory; then nothing has to be released. */
 enum tfd_code tfd_file_roots_init(struct tfd_file_roots *r,
                                   const char *const *dirs, int count,

@@ -70,6 +70,14 @@ COUNTED(remove_dir,
         (struct tfd_file_access * a, struct tfd_str name,
          struct tfd_status *st),
         (a, name, st))
+COUNTED(look,
+        (struct tfd_file_access * a, struct tfd_str name, bool *is_dir,
+         struct tfd_status *st),
+        (a, name, is_dir, st))
+COUNTED(list_dir,
+        (struct tfd_file_access * a, struct tfd_str name, struct tfd_bytes *out,
+         struct tfd_status *st),
+        (a, name, out, st))
 COUNTED(sync_dir,
         (struct tfd_file_access * a, struct tfd_str name,
          struct tfd_status *st),
@@ -93,5 +101,7 @@ const struct tfd_file_access tfd_file_waits_access = {
     .remove = counted_remove,
     .make_dir = counted_make_dir,
     .remove_dir = counted_remove_dir,
+    .look = counted_look,
+    .list_dir = counted_list_dir,
     .sync_dir = counted_sync_dir,
 };

@@ -54,6 +54,7 @@ BEGIN {
     beside["kernels/math"] = "core layout list state vector"
     beside["kernels/nn"] = "conv core io layout " \
         "linalg math random reduce vector"
+    beside["kernels/parse"] = "core"
     beside["kernels/random"] = "core layout vector"
     beside["kernels/reduce"] = "core vector"
     beside["kernels/sparse"] = "core index layout reduce vector"

@@ -18,6 +18,7 @@ UNMEASURED = {
     "sendrecv": "it is put between tasks: tests/bench/run_updates, trainers.py",
 }
 A_STEP_EACH = "elements come one a step: the pipeline of tests/bench/coordinator"
+OF_A_PIPELINE = "what files hold: the pipeline of tests/bench/coordinator"
 OF_A_TABLE = "a row has no table to ask, which is filled once: not measured yet"
 UNMEASURED.update(dict.fromkeys((
     "data_dummies", "data_seeds", "dataset_batch", "dataset_cache",
@@ -29,5 +30,8 @@ UNMEASURED.update(dict.fromkeys((
     "one_shot_iterator"), A_STEP_EACH))
 UNMEASURED.update(dict.fromkeys(("lookup", "table_make", "table_text"),
                                 OF_A_TABLE))
+UNMEASURED.update(dict.fromkeys((
+    "matching_files", "parse_example", "reduce_join", "serialize_sparse",
+    "deserialize_sparse"), OF_A_PIPELINE))
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
 __all__ = ["ROWS", "UNMEASURED"]

@@ -197,6 +197,31 @@ static void an_optional_comes_back(void **state)
     tfd_bytes_deinit(&b);
 }
 
+static void one_tensor_comes_back(void **state)
+{
+    struct tfd_variant *v = tfd_variant_new(TFD_VARIANT_TENSOR, NULL), *back;
+    struct tfd_tensor t = number(4), more = number(5);
+    struct tfd_bytes b;
+
+    (void)state;
+    assert_int_equal(tfd_variant_set(v, 0, &t, NULL), TFD_OK);
+    b = written(v);
+    assert_int_equal(tfd_variant_decode(tfd_bytes_view(&b), NULL, &back, NULL),
+                     TFD_OK);
+    assert_int_equal(back->kind, TFD_VARIANT_TENSOR);
+    assert_int_equal(back->count, 1);
+    assert_true(is_number(&back->tensors[0], 4));
+    tfd_variant_unref(back);
+    tfd_bytes_deinit(&b);
+
+    assert_int_equal(tfd_variant_set(v, 1, &more, NULL), TFD_OK);
+    b = written(v);
+    assert_int_equal(tfd_variant_decode(tfd_bytes_view(&b), NULL, &back, NULL),
+                     TFD_INVALID_ARGUMENT);
+    tfd_variant_unref(v);
+    tfd_bytes_deinit(&b);
+}
+
 static void every_cut_and_every_changed_byte_is_survived(void **state)
 {
     struct tfd_variant *l = list_of(3), *back;
@@ -236,6 +261,7 @@ int main(void)
         cmocka_unit_test(a_tensor_holds_its_variant),
         cmocka_unit_test(a_list_with_holes_comes_back),
         cmocka_unit_test(an_optional_comes_back),
+        cmocka_unit_test(one_tensor_comes_back),
         cmocka_unit_test(every_cut_and_every_changed_byte_is_survived),
     };
 
