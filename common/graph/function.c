@@ -285,6 +285,7 @@ static enum tfd_code add_function(struct tfd_graph *g, struct tfd_str def,
     d.def = tfd_arena_str(&g->arena, def);
     if (!d.f || !d.def.data)
         return tfd_arena_check(NULL, "a function", st);
+    d.f->def = d.def;
     TFD_TRY(read_function(&d));
     if (!tfd_map_put(&g->function_by_name, d.f->op.name, (uintptr_t)d.f))
         return tfd_arena_check(NULL, "a function", st);

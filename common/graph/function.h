@@ -34,6 +34,7 @@ struct tfd_function {
     int32_t control_ret_count;
     const struct tfd_attr *attrs; /* of the FunctionDef: "_noinline" */
     int32_t attr_count;
+    struct tfd_str def;        /* the FunctionDef */
     struct tfd_function *next; /* in the graph: the one added before */
 };
 

@@ -58,10 +58,10 @@ enum tfd_code tfd_rt_lasting_function(const struct tfd_prepare *p,
 struct tfd_rt_home;
 enum tfd_code tfd_rt_home(const struct tfd_prepare *p, struct tfd_rt_home **out,
                           struct tfd_status *st) TFD_MUST_USE;
-/* A GraphDef with one _Retval and no _Arg as a lasting function, held for the
- * caller; all nodes are on the device. */
+/* A GraphDef with one _Retval and so many _Args as a lasting function, held for
+ * the caller; all nodes are on the device. */
 enum tfd_code tfd_rt_graph_function(struct tfd_rt_home *home, struct tfd_rt *rt,
-                                    struct tfd_str graph_def,
+                                    struct tfd_str graph_def, int32_t arg_count,
                                     struct tfd_rt_function **out,
                                     struct tfd_status *st) TFD_MUST_USE;
 /* The node is in the body of a lasting function, which would keep itself if it
@@ -71,6 +71,9 @@ bool tfd_rt_is_lasting(const struct tfd_prepare *p);
 void tfd_rt_function_hold(struct tfd_rt_function *f);
 void tfd_rt_function_let_go(struct tfd_rt_function *f);
 struct tfd_str tfd_rt_function_name(const struct tfd_rt_function *f);
+/* The graph whose library a lasting one is of; lives as long. */
+const struct tfd_graph *
+tfd_rt_function_library(const struct tfd_rt_function *f);
 
 struct tfd_function_run;
 

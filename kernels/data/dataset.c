@@ -20,6 +20,10 @@ static void free_dataset(struct tfd_variant_object *o)
         d->kind->release(d);
     for (int i = 0; i < d->input_count; i++)
         tfd_dataset_unref(d->inputs[i]);
+    for (int i = 0; i < d->arg_count; i++)
+        tfd_tensor_unref(&d->args[i]);
+    tfd_data_recipe_unref(d->recipe);
+    free(d->args);
     free(d->inputs);
     free(d->types);
     free(d->shapes);

@@ -25,6 +25,7 @@
 
 #include "common/base/variant.h"
 #include "kernels/data/data_scope.h"
+#include "kernels/data_saved/recipe.h"
 
 struct tfd_dataset;
 struct tfd_data_iterator;
@@ -61,6 +62,11 @@ struct tfd_dataset {
     int input_count;
     char *name; /* that its program knows it by: "MapDataset:3"; "" */
     struct tfd_str options; /* of OptionsDataset; "" where there are none */
+    /* The op that made it, and what that was given: datasets, too.  NULL: no op
+     * did. */
+    struct tfd_data_recipe *recipe;
+    struct tfd_tensor *args;
+    int arg_count;
 };
 
 struct tfd_data_iterator {

@@ -45,6 +45,7 @@ static int64_t passing_cardinality(const struct tfd_dataset *d)
     }
 
 STAGE(options, NULL);
+STAGE(finalize, NULL);
 STAGE(model, "Model");
 STAGE(optimize, "Optimize");
 
@@ -56,6 +57,11 @@ static enum tfd_code make_passing(struct tfd_kctx *k,
 
     TFD_TRY(tfd_dataset_make(k, kind, sizeof(struct passing), 1, &d, st));
     return tfd_dataset_output(k, d, st);
+}
+
+static enum tfd_code finalize_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return make_passing(k, &finalize_kind, st);
 }
 
 static enum tfd_code model_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -112,6 +118,8 @@ static enum tfd_code options_compute(struct tfd_kctx *k, struct tfd_status *st)
 static const struct tfd_opdef ops[] = {
     TFD_DATA_OP("OptionsDataset", "input_dataset: variant",
                 "serialized_options: string; ", TFD_DATA_METADATA, 0),
+    TFD_DATA_OP("FinalizeDataset", "input_dataset: variant",
+                "has_captured_ref: bool = false; ", "", 0),
     TFD_DATA_OP("ModelDataset", "input_dataset: variant",
                 "algorithm: int = 0; cpu_budget: int = 0; "
                 "ram_budget: int = 0; ",
@@ -128,6 +136,7 @@ static const struct tfd_opdef ops[] = {
 
 static const struct tfd_kernel kernels[] = {
     TFD_DATA_KERNEL("OptionsDataset", options_compute),
+    TFD_DATA_KERNEL("FinalizeDataset", finalize_compute),
     TFD_DATA_KERNEL("ModelDataset", model_compute),
     TFD_DATA_KERNEL("OptimizeDataset", optimize_compute),
     TFD_DATA_KERNEL("OptimizeDatasetV2", optimize_compute),

@@ -97,6 +97,7 @@ enum tfd_code tfd_dataset_prepare(const struct tfd_prepare *p,
 {
     TFD_TRY(read_components(p->node, m, st));
     TFD_TRY(read_metadata(p->node, m, st));
+    TFD_TRY(tfd_data_recipe_new(p, &m->recipe, st));
     return function ? tfd_dataset_function(p, function, &m->function, st)
                     : TFD_OK;
 }
@@ -108,6 +109,7 @@ void tfd_dataset_maker_release(void *state)
     free(m->types);
     free(m->shapes);
     free(m->name);
+    tfd_data_recipe_unref(m->recipe);
 }
 
 enum tfd_code tfd_dataset_prepare_plain(const struct tfd_prepare *p,
@@ -215,6 +217,23 @@ static enum tfd_code take_inputs(struct tfd_dataset *d, struct tfd_kctx *k,
     return TFD_OK;
 }
 
+/* What the op was given, for those who make the dataset again. */
+static enum tfd_code keep_args(struct tfd_dataset *d, const struct tfd_kctx *k,
+                               struct tfd_status *st)
+{
+    const struct tfd_dataset_maker *m = k->state;
+
+    d->args = calloc((size_t)k->in_count + 1, sizeof(*d->args));
+    if (!d->args)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a dataset");
+    for (; d->arg_count < k->in_count; d->arg_count++) {
+        TFD_TRY(tfd_dataset_deepen(d, &k->in[d->arg_count], st));
+        d->args[d->arg_count] = tfd_tensor_ref(&k->in[d->arg_count]);
+    }
+    d->recipe = m->recipe ? tfd_data_recipe_ref(m->recipe) : NULL;
+    return TFD_OK;
+}
+
 static struct tfd_dataset *new_dataset(const struct tfd_dataset_kind *kind,
                                        size_t size,
                                        const struct tfd_data_task *task,
@@ -248,6 +267,8 @@ enum tfd_code tfd_dataset_make(struct tfd_kctx *k,
     rc = copy_components(d, k, st);
     if (rc == TFD_OK)
         rc = take_inputs(d, k, input_count, st);
+    if (rc == TFD_OK)
+        rc = keep_args(d, k, st);
     if (rc == TFD_OK)
         *out = d;
     else

@@ -21,6 +21,7 @@ struct tfd_dataset_maker {
     struct tfd_shape *shapes;
     struct tfd_rt_function *function; /* of the attribute; NULL: has none */
     char *name;                       /* of the attribute metadata; "" */
+    struct tfd_data_recipe *recipe;   /* of an op that makes datasets */
     bool flag; /* preserve_cardinality, and the like: the kind's */
 };
 

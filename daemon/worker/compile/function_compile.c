@@ -286,17 +286,17 @@ static enum tfd_code import(struct writing *w, struct tfd_graph **out)
     return rc;
 }
 
-/* A graph has one result and no arguments. */
+/* A graph has one result, and the arguments that its caller has. */
 static enum tfd_code check_graph(const struct writing *w,
                                  const struct tfd_exec *e)
 {
     if (w->f->kind != TFD_FUNCTION_GRAPH ||
-        (e->fetch_count == 1 && e->feed_count == 0))
+        (e->fetch_count == 1 && e->feed_count == w->f->in_count))
         return TFD_OK;
     return tfd_fail(w->st, TFD_INVALID_ARGUMENT,
-                    "a graph of %d arguments and %d results; it has no "
-                    "argument and one result",
-                    e->feed_count, e->fetch_count);
+                    "a graph of %d arguments and %d results; it has %d "
+                    "arguments and one result",
+                    e->feed_count, e->fetch_count, w->f->in_count);
 }
 
 static enum tfd_code make_function(struct writing *w, struct tfd_exec **out)

@@ -79,6 +79,7 @@ static struct tfd_lasting_world *make_world(const struct tfd_function_table *of,
 
 static enum tfd_code make_function(struct tfd_function_table *t,
                                    struct tfd_rt *rt, struct tfd_str graph_def,
+                                   int32_t arg_count,
                                    struct tfd_rt_function **out,
                                    struct tfd_status *st)
 {
@@ -89,6 +90,7 @@ static enum tfd_code make_function(struct tfd_function_table *t,
     f->rt = rt;
     f->kind = TFD_FUNCTION_GRAPH;
     f->key = f->func.name = TFD_STR("graph");
+    f->in_count = arg_count;
     f->out_count = 1;
     f->graph_def = tfd_arena_str(&t->arena, graph_def);
     TFD_TRY(tfd_arena_check(f->graph_def.data, "a graph", st));
@@ -99,7 +101,7 @@ static enum tfd_code make_function(struct tfd_function_table *t,
 }
 
 enum tfd_code tfd_rt_graph_function(struct tfd_rt_home *home, struct tfd_rt *rt,
-                                    struct tfd_str graph_def,
+                                    struct tfd_str graph_def, int32_t arg_count,
                                     struct tfd_rt_function **out,
                                     struct tfd_status *st)
 {
@@ -116,7 +118,8 @@ enum tfd_code tfd_rt_graph_function(struct tfd_rt_home *home, struct tfd_rt *rt,
     if (rc == TFD_OK && !w)
         rc = st && st->code != TFD_OK ? st->code : TFD_RESOURCE_EXHAUSTED;
     if (w)
-        rc = make_function(w->table, rt, tfd_bytes_view(&written), out, st);
+        rc = make_function(w->table, rt, tfd_bytes_view(&written), arg_count,
+                           out, st);
     if (w && rc != TFD_OK)
         tfd_lasting_world_let_go(w);
     tfd_bytes_deinit(&written);

@@ -142,6 +142,11 @@ void tfd_rt_function_let_go(struct tfd_rt_function *f)
     tfd_lasting_world_let_go(f->table->world);
 }
 
+const struct tfd_graph *tfd_rt_function_library(const struct tfd_rt_function *f)
+{
+    return f->table->graph;
+}
+
 /* ---- Calls --------------------------------------------------------------- */
 
 enum tfd_code tfd_lasting_begin(struct tfd_rt_function *f,

@@ -21,11 +21,12 @@ A_STEP_EACH = "elements come one a step: the pipeline of tests/bench/coordinator
 OF_A_PIPELINE = "what files hold: the pipeline of tests/bench/coordinator"
 OF_A_TABLE = "a row has no table to ask, which is filled once: not measured yet"
 UNMEASURED.update(dict.fromkeys((
-    "data_dummies", "data_seeds", "dataset_batch", "dataset_cache",
+    "auto_shard", "data_dummies", "data_seeds", "dataset_batch", "dataset_cache",
     "dataset_count", "dataset_files", "dataset_generator", "dataset_graph",
     "dataset_info", "dataset_join", "dataset_map", "dataset_nested",
     "dataset_padded_batch", "dataset_parallel_map", "dataset_pass",
-    "dataset_prefetch", "dataset_reduce", "dataset_shuffle", "dataset_source",
+    "dataset_prefetch", "dataset_rebatch", "dataset_reduce",
+    "dataset_shuffle", "dataset_source", "dataset_to_graph",
     "dataset_window", "iterators", "multi_device_iterator",
     "one_shot_iterator"), A_STEP_EACH))
 UNMEASURED.update(dict.fromkeys(("lookup", "table_make", "table_text"),

@@ -5,6 +5,6 @@ from tests.cluster.suite import test
 
 @test(limit=400, tfd_only=True)
 def programs_run_on_tfd_alone(server):
-    """All but t09, which wants datasets as graphs."""
+    """All ten."""
     play(server, only=["t01", "t02", "t03", "t04", "t05", "t06", "t07", "t08",
-                       "t10"])
+                       "t09", "t10"])

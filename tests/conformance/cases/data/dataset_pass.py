@@ -37,13 +37,15 @@ class Passed(tf.data.Dataset):
         return tf.TensorSpec([], tf.int64)
 
 
-@scenario("OptionsDataset ModelDataset OptimizeDataset OptimizeDatasetV2")
+@scenario("OptionsDataset ModelDataset OptimizeDataset OptimizeDatasetV2 "
+          "FinalizeDataset")
 @fresh_graph
 def data_passes(side):
     none = tf.constant([], tf.string)
     return elements(side, {
         "options": lambda: numbers().with_options(
             with_options(deterministic=False)),
+        "finalize": lambda: Passed(numbers(), raw.FinalizeDataset),
         "model": lambda: Passed(numbers(), raw.ModelDataset),
         "model of what fails": lambda: Passed(
             numbers().map(failing(2)), raw.ModelDataset),

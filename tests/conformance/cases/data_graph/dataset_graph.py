@@ -1,4 +1,4 @@
-"""Cases of kernels/data/dataset_graph.c."""
+"""Cases of kernels/data_graph/dataset_graph.c."""
 from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (data, failing, hidden,
                                                     plain, raw, variant, walk)

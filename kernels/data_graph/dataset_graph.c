@@ -36,7 +36,7 @@ static enum tfd_code from_run(struct tfd_whole *w, struct tfd_status *st)
     enum tfd_code rc;
 
     TFD_TRY(tfd_check_str(w->k, 0, &def, st));
-    TFD_TRY(tfd_rt_graph_function(g->home, w->k->rt, def, &f, st));
+    TFD_TRY(tfd_rt_graph_function(g->home, w->k->rt, def, 0, &f, st));
     rc = run_graph(w, f, st);
     tfd_rt_function_let_go(f);
     return rc;

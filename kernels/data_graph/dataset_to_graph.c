@@ -1,0 +1,316 @@
+/*
+ * dataset_to_graph.c - a dataset as the graph that makes it, a number that says
+ * whether two are alike, and datasets in wrappers.
+ */
+#include "common/proto/graph.pb.h"
+#include "config/limits.h"
+#include "kernels/core/check.h"
+#include "kernels/core/families.h"
+#include "kernels/data_graph/data_writing.h"
+#include "common/base/container.h"
+
+#include <stdlib.h>
+
+static const struct tfd_shape scalar = {0, {0}};
+
+enum state_policy { WARN, IGNORE, FAIL };
+
+struct to_graph {
+    enum state_policy policy;
+};
+
+static enum tfd_code v1_prepare(const struct tfd_prepare *p, void *state,
+                                struct tfd_status *st)
+{
+    bool allow;
+
+    TFD_TRY(tfd_node_bool(p->node, "allow_stateful", &allow, st));
+    ((struct to_graph *)state)->policy = allow ? WARN : FAIL;
+    return TFD_OK;
+}
+
+static enum tfd_code v2_prepare(const struct tfd_prepare *p, void *state,
+                                struct tfd_status *st)
+{
+    int64_t policy;
+
+    TFD_TRY(tfd_node_int(p->node, "external_state_policy", &policy, st));
+    ((struct to_graph *)state)->policy = policy == FAIL ? FAIL : IGNORE;
+    return TFD_OK;
+}
+
+/* A graph of the dataset in input 0; fn uses it. */
+typedef enum tfd_code use_fn(struct tfd_kctx *k, const struct tfd_data_nodes *g,
+                             const struct tfd_data_library *l,
+                             struct tfd_status *st);
+
+static enum tfd_code with_nodes(struct tfd_kctx *k, use_fn *use,
+                                struct tfd_status *st)
+{
+    struct tfd_data_nodes g;
+    struct tfd_data_library l;
+    enum tfd_code rc;
+
+    tfd_data_nodes_init(&g);
+    tfd_data_library_init(&l);
+    rc = tfd_data_nodes_fill(&g, &k->in[0], st);
+    if (rc == TFD_OK)
+        rc = tfd_data_library_fill(&l, &g, st);
+    if (rc == TFD_OK)
+        rc = use(k, &g, &l, st);
+    tfd_data_library_deinit(&l);
+    tfd_data_nodes_deinit(&g);
+    return rc;
+}
+
+static enum tfd_code explain(const struct tfd_status *why,
+                             struct tfd_status *st)
+{
+    return tfd_fail(st, why->code,
+                    "Failed to serialize the input pipeline graph: %s",
+                    why->text);
+}
+
+static enum tfd_code write_graph(struct tfd_kctx *k,
+                                 const struct tfd_data_nodes *g,
+                                 const struct tfd_data_library *l,
+                                 struct tfd_status *st)
+{
+    const struct to_graph *t = k->state;
+    struct tfd_status why = TFD_STATUS_INIT;
+    struct tfd_bytes text;
+    enum tfd_code rc;
+
+    if (t->policy == FAIL && tfd_data_library_check(l, &why) != TFD_OK)
+        return explain(&why, st);
+    tfd_bytes_init(&text, (size_t)TFD_GRAPH_SIZE_MAX);
+    rc = tfd_data_write(g, l, &text, st);
+    if (rc == TFD_OK)
+        rc = tfd_kctx_output(k, 0, TFD_STRING, &scalar, st);
+    if (rc == TFD_OK)
+        rc = tfd_tstring_set(tfd_tensor_data(&k->out[0]), tfd_bytes_view(&text),
+                             st);
+    tfd_bytes_deinit(&text);
+    return rc;
+}
+
+static enum tfd_code graph_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return with_nodes(k, write_graph, st);
+}
+
+/* ---- Fingerprint --------------------------------------------------------- */
+
+/* FNV-1a: of the same dataset it is the same in every process. */
+#define HASH_START UINT64_C(14695981039346656037)
+#define HASH_PRIME UINT64_C(1099511628211)
+
+static uint64_t mix(uint64_t h, struct tfd_str s)
+{
+    for (size_t i = 0; i < s.size; i++)
+        h = (h ^ (uint8_t)s.data[i]) * HASH_PRIME;
+    return (h ^ s.size) * HASH_PRIME;
+}
+
+/* A function is not named, as tracing counts names up; what it is comes with
+ * the library. */
+static uint64_t hash_attr(const struct tfd_attr *a)
+{
+    uint64_t h = mix(HASH_START, a->name);
+
+    return tfd_data_library_name(a->value).size ? h : mix(h, a->value);
+}
+
+/* Attributes come in any order. */
+static uint64_t mix_function(uint64_t h, const struct tfd_function *f)
+{
+    for (int32_t i = 0; i < f->node_count; i++) {
+        const struct tfd_function_node *n = &f->nodes[i];
+        uint64_t attrs = 0;
+
+        h = mix(mix(h, n->name), n->op);
+        for (int32_t k = 0; k < n->in_count; k++)
+            h = mix(h, n->in[k]);
+        for (int32_t k = 0; k < n->attr_count; k++)
+            if (!tfd_str_is(n->attrs[k].name, "metadata"))
+                attrs += hash_attr(&n->attrs[k]);
+        h = (h ^ attrs) * HASH_PRIME;
+    }
+    return h;
+}
+
+static uint64_t mix_value(uint64_t h, const struct tfd_tensor *t,
+                          struct tfd_bytes *text)
+{
+    tfd_bytes_clear(text);
+    if (t->dtype == TFD_RESOURCE)
+        return mix(h, TFD_STR("resource"));
+    tfd_tensor_proto_encode(text, t, NULL);
+    return mix(h, tfd_bytes_view(text));
+}
+
+static uint64_t mix_node(uint64_t h, const struct tfd_data_node *n,
+                         struct tfd_bytes *text)
+{
+    h = mix(h, n->op);
+    for (int32_t i = 0; i < n->attr_count; i++)
+        if (!tfd_str_is(n->attrs[i].name, "metadata"))
+            h = (h ^ hash_attr(&n->attrs[i])) * HASH_PRIME;
+    for (int32_t i = 0; i < n->in_count; i++)
+        if (n->in[i].node >= 0)
+            h = (h ^ (uint64_t)n->in[i].node) * HASH_PRIME;
+        else
+            h = mix_value(h, n->in[i].value, text);
+    return h;
+}
+
+static enum tfd_code write_fingerprint(struct tfd_kctx *k,
+                                       const struct tfd_data_nodes *g,
+                                       const struct tfd_data_library *l,
+                                       struct tfd_status *st)
+{
+    struct tfd_bytes text;
+    uint64_t h = HASH_START;
+    enum tfd_code rc;
+
+    tfd_bytes_init(&text, (size_t)TFD_GRAPH_SIZE_MAX);
+    for (int32_t i = 0; i < g->count; i++)
+        h = mix_node(h, g->node[i], &text);
+    for (const struct tfd_data_function *f = l->first; f; f = f->next)
+        h = mix_function(h, f->function);
+    rc = tfd_bytes_ok(&text, "a dataset's fingerprint", st);
+    tfd_bytes_deinit(&text);
+    TFD_TRY(rc);
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_UINT64, &scalar, st));
+    *(uint64_t *)tfd_tensor_data(&k->out[0]) = h;
+    return TFD_OK;
+}
+
+static enum tfd_code fingerprint_compute(struct tfd_kctx *k,
+                                         struct tfd_status *st)
+{
+    return with_nodes(k, write_fingerprint, st);
+}
+
+/* ---- Wrappers ------------------------------------------------------------ */
+
+struct wrapper {
+    struct tfd_variant_object object;
+    struct tfd_dataset *dataset;
+};
+
+static void free_wrapper(struct tfd_variant_object *o)
+{
+    struct wrapper *w = TFD_CONTAINER_OF(o, struct wrapper, object);
+
+    tfd_dataset_unref(w->dataset);
+    free(w);
+}
+
+static const struct tfd_variant_object_type wrapper_type = {
+    .name = "Variant<type: WrappedDatasetVariant>",
+    .free = free_wrapper,
+};
+
+static enum tfd_code wrap_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_dataset *d;
+    struct wrapper *w;
+
+    TFD_TRY(tfd_dataset_of(&k->in[0], &d, st));
+    if (d->object.depth >= TFD_VARIANT_DEPTH_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "datasets of datasets are more than %d deep",
+                        TFD_VARIANT_DEPTH_MAX);
+    w = calloc(1, sizeof(*w));
+    if (!w)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a dataset");
+    w->object.refs = 1;
+    w->object.depth = d->object.depth + 1;
+    w->object.type = &wrapper_type;
+    w->dataset = tfd_dataset_ref(d);
+    return tfd_variant_object_tensor(&w->object, &k->out[0], st);
+}
+
+static enum tfd_code unwrap_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_variant_object *o;
+    struct wrapper *w;
+
+    if (k->in[0].shape.rank != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Dataset tensor must be a scalar of dtype DT_VARIANT.");
+    o = tfd_variant_object_of(&k->in[0], &wrapper_type);
+    if (!o)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Tensor must be a WrappedDataset variant object.");
+    w = TFD_CONTAINER_OF(o, struct wrapper, object);
+    return tfd_variant_object_tensor(&tfd_dataset_ref(w->dataset)->object,
+                                     &k->out[0], st);
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "DatasetToGraph",
+        .inputs = "input_dataset: variant",
+        .outputs = "graph: string",
+        .attrs = "stateful_whitelist: list(string) >= 0 = []; "
+                 "allow_stateful: bool = false; "
+                 "strip_device_assignment: bool = false",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "DatasetToGraphV2",
+        .inputs = "input_dataset: variant",
+        .outputs = "graph: string",
+        .attrs = "external_state_policy: int = 0; "
+                 "strip_device_assignment: bool = false",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "DatasetFingerprint",
+        .inputs = "input_dataset: variant",
+        .outputs = "fingerprint: uint64",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "WrapDatasetVariant",
+        .inputs = "input_handle: variant",
+        .outputs = "output_handle: variant",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "UnwrapDatasetVariant",
+        .inputs = "input_handle: variant",
+        .outputs = "output_handle: variant",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+};
+
+static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("DatasetToGraph", graph_compute, .prepare = v1_prepare,
+                   .state_size = sizeof(struct to_graph),
+                   .flags = TFD_KERNEL_HEAVY),
+    TFD_KERNEL_ANY("DatasetToGraphV2", graph_compute, .prepare = v2_prepare,
+                   .state_size = sizeof(struct to_graph),
+                   .flags = TFD_KERNEL_HEAVY),
+    TFD_KERNEL_ANY("DatasetFingerprint", fingerprint_compute,
+                   .flags = TFD_KERNEL_HEAVY),
+    TFD_KERNEL_ANY("WrapDatasetVariant", wrap_compute),
+    TFD_KERNEL_ANY("UnwrapDatasetVariant", unwrap_compute),
+};
+
+const struct tfd_family tfd_family_dataset_to_graph = {
+    .name = "dataset_to_graph",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
