@@ -43,19 +43,28 @@ static inline int64_t w_of(const struct tfd_depthwise *d, int64_t i, int64_t j)
     return (i * d->column.size + j) * d->in * d->multiplier;
 }
 
-/* Runs BODY for each tap of each output pixel of images or rows. */
-#define EACH_TAP(y_, x_, BODY)                               \
-    do {                                                     \
-        const struct span s = span_of(d, y_, x_);            \
-                                                             \
-        for (int64_t i = s.row; i < s.rows; i++)             \
-            for (int64_t j = s.column; j < s.columns; j++) { \
-                const int64_t at_x = x_of(d, y_, x_, i, j);  \
-                const int64_t at_w = w_of(d, i, j);          \
-                                                             \
-                BODY                                         \
-            }                                                \
-    } while (0)
+#define INLINE static inline __attribute__((always_inline))
+
+/* What a tap meets, of which `to` gets its part: channels [begin, end). */
+struct meeting {
+    const void *a, *b;
+    void *to;
+    int64_t multiplier, begin, end;
+};
+
+/* x, w: offsets in an image of x and in the filter. */
+typedef void tap_fn(const struct meeting *m, int64_t x, int64_t w);
+
+/* Runs `tap`, which is inlined, for each tap of output pixel (y, x). */
+INLINE void each_tap(const struct tfd_depthwise *d, int64_t y, int64_t x,
+                     const struct meeting *m, tap_fn *tap)
+{
+    const struct span s = span_of(d, y, x);
+
+    for (int64_t i = s.row; i < s.rows; i++)
+        for (int64_t j = s.column; j < s.columns; j++)
+            tap(m, x_of(d, y, x, i, j), w_of(d, i, j));
+}
 
 /* The taps of a pixel, and of those after it in its row that have as many. */
 struct taps {
@@ -64,14 +73,23 @@ struct taps {
     struct tfd_taps of;
 };
 
+INLINE void list_tap(const struct meeting *m, int64_t x, int64_t w)
+{
+    struct tfd_taps *taps = m->to;
+
+    taps->x[taps->count] = x;
+    taps->w[taps->count++] = w;
+}
+
 static inline void find_taps(const struct tfd_depthwise *d, int64_t row,
                              int64_t column, struct taps *taps)
 {
+    const struct meeting m = {.to = &taps->of};
+
     taps->span = span_of(d, row, column);
     taps->pixel = column;
     taps->of.count = 0;
-    EACH_TAP(row, column, taps->of.x[taps->of.count] = at_x;
-             taps->of.w[taps->of.count++] = at_w;);
+    each_tap(d, row, column, &m, list_tap);
 }
 
 /* Offset of a pixel's input from that of the pixel whose taps are known, which
@@ -87,6 +105,49 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
     return (column - taps->pixel) * d->column.stride * d->in;
 }
 
+/* Of pixels of y and dy at their first channel. */
+#define TAPS(name, number, T)                                            \
+    INLINE void forward_tap_##name(const struct meeting *s, int64_t x,   \
+                                   int64_t w)                            \
+    {                                                                    \
+        const T *from = s->a, *by = s->b;                                \
+        const int64_t m = s->multiplier;                                 \
+        T *y = s->to;                                                    \
+                                                                         \
+        for (int64_t c = 0; c < s->end; c++)                             \
+            y[c] += from[x + c / m] * by[w + c];                         \
+    }                                                                    \
+    INLINE void input_tap_##name(const struct meeting *s, int64_t x,     \
+                                 int64_t w)                              \
+    {                                                                    \
+        const T *dy = s->a, *by = s->b;                                  \
+        const int64_t m = s->multiplier, end = s->end;                   \
+        T *dx = s->to;                                                   \
+                                                                         \
+        if (m == 1)                                                      \
+            for (int64_t c = 0; c < end; c++)                            \
+                dx[x + c] += dy[c] * by[w + c];                          \
+        else                                                             \
+            for (int64_t c = 0; c < end; c++)                            \
+                dx[x + c / m] += dy[c] * by[w + c];                      \
+    }                                                                    \
+    INLINE void filter_tap_##name(const struct meeting *s, int64_t x,    \
+                                  int64_t w)                             \
+    {                                                                    \
+        const T *from = s->a, *dy = s->b;                                \
+        const int64_t m = s->multiplier, begin = s->begin, end = s->end; \
+        T *dw = s->to;                                                   \
+                                                                         \
+        if (m == 1)                                                      \
+            for (int64_t c = begin; c < end; c++)                        \
+                dw[w + c] += from[x + c] * dy[c];                        \
+        else                                                             \
+            for (int64_t c = begin; c < end; c++)                        \
+                dw[w + c] += from[x + c / m] * dy[c];                    \
+    }
+
+TFD_FLOAT_DTYPES(TAPS)
+
 #define LOOPS(name, number, T)                                                \
     /* Rows of y. */                                                          \
     TFD_SIMD_LOOP(forward_##name)                                             \
@@ -100,8 +161,8 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
         for (int64_t r = begin; r < end; r++)                                 \
             for (int64_t p = 0; p < d->column.out && !tfd_halted(); p++) {    \
                 const T *x = (const T *)d->x + r / d->row.out * image;        \
-                const T *w = d->w;                                            \
                 T *y = (T *)d->y + (r * d->column.out + p) * all;             \
+                const struct meeting s = {x, d->w, y, m, 0, all};             \
                                                                               \
                 if (listed) {                                                 \
                     x += move_taps(d, r % d->row.out, p, &taps);              \
@@ -109,9 +170,7 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
                     continue;                                                 \
                 }                                                             \
                 memset(y, 0, (size_t)all * sizeof(T));                        \
-                EACH_TAP(r % d->row.out, p,                                   \
-                         for (int64_t c = 0; c < all; c++) y[c] +=            \
-                         x[at_x + c / m] * w[at_w + c];);                     \
+                each_tap(d, r % d->row.out, p, &s, forward_tap_##name);       \
             }                                                                 \
     }                                                                         \
     TFD_SIMD_CLONES_WIDE(forward_##name)                                      \
@@ -125,16 +184,16 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
         const int64_t pixels = d->row.out * d->column.out;                    \
                                                                               \
         for (int64_t b = begin; b < end; b++) {                               \
-            const T *dy = (const T *)d->y + b * pixels * all, *w = d->w;      \
+            const T *dy = (const T *)d->y + b * pixels * all;                 \
             T *dx = (T *)d->x + b * image;                                    \
                                                                               \
             tfd_halt_clear(dx, (size_t)image * sizeof(T));                    \
-            for (int64_t p = 0; p < pixels && !tfd_halted(); p++, dy += all)  \
-                EACH_TAP(p / d->column.out, p % d->column.out,                \
-                         if (m == 1) for (int64_t c = 0; c < all; c++)        \
-                             dx[at_x + c] += dy[c] * w[at_w + c];             \
-                         else for (int64_t c = 0; c < all; c++)               \
-                             dx[at_x + c / m] += dy[c] * w[at_w + c];);       \
+            for (int64_t p = 0; p < pixels && !tfd_halted(); p++) {           \
+                const struct meeting s = {dy + p * all, d->w, dx, m, 0, all}; \
+                                                                              \
+                each_tap(d, p / d->column.out, p % d->column.out, &s,         \
+                         input_tap_##name);                                   \
+            }                                                                 \
         }                                                                     \
     }                                                                         \
     TFD_SIMD_CLONES(input_##name)                                             \
@@ -154,13 +213,11 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
         for (int64_t p = 0; p < d->batch * pixels && !tfd_halted(); p++) {    \
             const T *x = (const T *)d->x + p / pixels * image;                \
             const T *dy = (const T *)d->y + p * all;                          \
+            const struct meeting s = {x, dy, dw, m, from, to};                \
             const int64_t at = p % pixels;                                    \
                                                                               \
-            EACH_TAP(at / d->column.out, at % d->column.out,                  \
-                     if (m == 1) for (int64_t c = from; c < to; c++)          \
-                         dw[at_w + c] += x[at_x + c] * dy[c];                 \
-                     else for (int64_t c = from; c < to; c++) dw[at_w + c] += \
-                     x[at_x + c / m] * dy[c];);                               \
+            each_tap(d, at / d->column.out, at % d->column.out, &s,           \
+                     filter_tap_##name);                                      \
         }                                                                     \
     }                                                                         \
     TFD_SIMD_CLONES(filter_##name)

@@ -102,25 +102,28 @@ static inline int64_t alike(const struct tfd_window_side *c, int64_t at)
     return at * c->stride >= c->before && at < end ? end - at : 1;
 }
 
-/* A row of y, by what id##_run makes of n neighbours of it. */
-#define ROW_OF(id, T)                                                    \
-    INLINE void id##_row(const struct tfd_pooling_window *p, const T *x, \
-                         int64_t row, T *y)                              \
-    {                                                                    \
-        const int64_t n = p->channels;                                   \
-        struct taps taps;                                                \
-                                                                         \
-        for (int64_t i = 0, same, run; i < p->column.out; i += same) {   \
-            const struct span s = span_of(p, row, i);                    \
-                                                                         \
-            same = alike(&p->column, i);                                 \
-            list_taps(p, &s, &taps);                                     \
-            run = p->column.stride == 1 ? same : 1;                      \
-            for (int64_t j = 0; j < same; j += run)                      \
-                id##_run(x + j * p->column.stride * n, &taps, run * n,   \
-                         y + (i + j) * n);                               \
-        }                                                                \
+/* n neighbours of y, whose taps in x lie side by side. */
+typedef void neighbours(const void *x, const struct taps *taps, int64_t n,
+                        void *y);
+
+/* A row of y, of elements of so many bytes. */
+INLINE void make_row(const struct tfd_pooling_window *p, const void *x,
+                     int64_t row, void *y, int64_t size, neighbours *make)
+{
+    const int64_t n = p->channels;
+    struct taps taps;
+
+    for (int64_t i = 0, same, run; i < p->column.out; i += same) {
+        const struct span s = span_of(p, row, i);
+
+        same = alike(&p->column, i);
+        list_taps(p, &s, &taps);
+        run = p->column.stride == 1 ? same : 1;
+        for (int64_t j = 0; j < same; j += run)
+            make((const char *)x + j * p->column.stride * n * size, &taps,
+                 run * n, (char *)y + (i + j) * n * size);
     }
+}
 
 /* ---- Gradients of maxima of floats ---------------------------------------
  *
@@ -219,10 +222,12 @@ INLINE bool max_grad_floats(const struct tfd_pooling_window *p, const float *x,
     }                                                                        \
                                                                              \
     /* A tap may be taken twice. */                                          \
-    INLINE void max_##name##_run(const T *x, const struct taps *taps,        \
-                                 int64_t n, T *y)                            \
+    INLINE void max_##name##_run(const void *from, const struct taps *taps,  \
+                                 int64_t n, void *to)                        \
     {                                                                        \
         const int last = taps->count - 1;                                    \
+        const T *x = from;                                                   \
+        T *y = to;                                                           \
                                                                              \
         for (int64_t at = 0, few; at < n; at += few) {                       \
             few = n - at < STRETCH ? n - at : STRETCH;                       \
@@ -241,8 +246,6 @@ INLINE bool max_grad_floats(const struct tfd_pooling_window *p, const float *x,
         }                                                                    \
     }                                                                        \
                                                                              \
-    ROW_OF(max_##name, T)                                                    \
-                                                                             \
     TFD_SIMD_LOOP(max_##name)                                                \
     {                                                                        \
         const struct tfd_pooling_window *p = arg;                            \
@@ -255,7 +258,8 @@ INLINE bool max_grad_floats(const struct tfd_pooling_window *p, const float *x,
             T *y = (T *)p->out + row * p->column.out * n;                    \
                                                                              \
             if (listed)                                                      \
-                max_##name##_row(p, x, row % p->row.out, y);                 \
+                make_row(p, x, row % p->row.out, y, SIZE(T),                 \
+                         max_##name##_run);                                  \
             for (int64_t i = listed ? p->column.out : 0; i < p->column.out;  \
                  i++, y += n) {                                              \
                 const struct span s = span_of(p, row % p->row.out, i);       \
@@ -348,72 +352,67 @@ MAX(UINT64, uint64_t, uint64_t, 0, NOT_HERE)
 
 /* ---- Means --------------------------------------------------------------- */
 
-/* The means of W neighbours.  Where a product is as exact as the quotient, it
- * is one: times is not 0. */
-#define MEAN_BLOCK(id, T, W)                                           \
-    INLINE void id(const T *x, const struct taps *taps, T times, T *y) \
-    {                                                                  \
-        T sum[W] = {0};                                                \
-                                                                       \
-        for (int i = 0; i < taps->count; i++) {                        \
-            const T *from = x + taps->at[i];                           \
-                                                                       \
-            for (int l = 0; l < (W); l++)                              \
-                sum[l] += from[l];                                     \
-        }                                                              \
-        if (times != 0)                                                \
-            for (int l = 0; l < (W); l++)                              \
-                y[l] = sum[l] * times;                                 \
-        else                                                           \
-            for (int l = 0; l < (W); l++)                              \
-                y[l] = sum[l] / (T)taps->count;                        \
-    }
-
-/* The same of four taps, as most windows have. */
-#define MEAN_FOUR(id, T)                                                    \
-    INLINE void id(const T *x, const int64_t *at, int64_t n, T *restrict y) \
-    {                                                                       \
-        const T *a = x + at[0], *b = x + at[1];                             \
-        const T *c = x + at[2], *d = x + at[3];                             \
-                                                                            \
-        for (int64_t i = 0; i < n; i++)                                     \
-            y[i] = ((((T)0 + a[i]) + b[i]) + c[i] + d[i]) * (1 / (T)4);     \
-    }
-
-/* Blocks of W where there is one; the last begins early rather than being
- * short. */
-#define EACH_BLOCK(W, BLOCK)                                        \
-    if (n >= (W)) {                                                 \
-        const int64_t last = n - (W);                               \
-                                                                    \
-        for (int64_t c = 0;; c = c + (W) < last ? c + (W) : last) { \
-            BLOCK(x + c, taps, times, y + c);                       \
-            if (c == last)                                          \
-                return;                                             \
-        }                                                           \
-    }
-
+/* `block`: the means of `width` neighbours, at most 64 bytes of them.  Where a
+ * product is as exact as the quotient, it is one: times is not 0.
+ * `four`: the same of four taps, as most windows have.
+ * `blocks`: blocks of a width where there is one; the last begins early rather
+ * than being short. */
 #define MEAN_RUN(id, T)                                                        \
-    MEAN_BLOCK(id##_wide, T, 64 / SIZE(T))                                     \
-    MEAN_BLOCK(id##_narrow, T, 16 / SIZE(T))                                   \
-    MEAN_BLOCK(id##_single, T, 1)                                              \
-    MEAN_FOUR(id##_four, T)                                                    \
+    INLINE void id##_block(const T *x, const struct taps *taps, T times, T *y, \
+                           const int width)                                    \
+    {                                                                          \
+        T sum[64 / SIZE(T)] = {0};                                             \
                                                                                \
-    INLINE void id##_run(const T *x, const struct taps *taps, int64_t n, T *y) \
+        for (int i = 0; i < taps->count; i++) {                                \
+            const T *from = x + taps->at[i];                                   \
+                                                                               \
+            for (int l = 0; l < width; l++)                                    \
+                sum[l] += from[l];                                             \
+        }                                                                      \
+        if (times != 0)                                                        \
+            for (int l = 0; l < width; l++)                                    \
+                y[l] = sum[l] * times;                                         \
+        else                                                                   \
+            for (int l = 0; l < width; l++)                                    \
+                y[l] = sum[l] / (T)taps->count;                                \
+    }                                                                          \
+    INLINE void id##_four(const T *x, const int64_t *at, int64_t n,            \
+                          T *restrict y)                                       \
+    {                                                                          \
+        const T *a = x + at[0], *b = x + at[1];                                \
+        const T *c = x + at[2], *d = x + at[3];                                \
+                                                                               \
+        for (int64_t i = 0; i < n; i++)                                        \
+            y[i] = ((((T)0 + a[i]) + b[i]) + c[i] + d[i]) * (1 / (T)4);        \
+    }                                                                          \
+    INLINE bool id##_blocks(const T *x, const struct taps *taps, T times,      \
+                            int64_t n, T *y, const int width)                  \
+    {                                                                          \
+        const int64_t last = n - width;                                        \
+                                                                               \
+        for (int64_t c = 0; last >= 0;                                         \
+             c = c + width < last ? c + width : last) {                        \
+            id##_block(x + c, taps, times, y + c, width);                      \
+            if (c == last)                                                     \
+                return true;                                                   \
+        }                                                                      \
+        return false;                                                          \
+    }                                                                          \
+    INLINE void id##_run(const void *from, const struct taps *taps, int64_t n, \
+                         void *to)                                             \
     {                                                                          \
         const int count = taps->count;                                         \
         const T times = (count & (count - 1)) == 0 ? 1 / (T)count : 0;         \
                                                                                \
-        if (count == 4) {                                                      \
-            id##_four(x, taps->at, n, y);                                      \
-            return;                                                            \
-        }                                                                      \
-        EACH_BLOCK(64 / SIZE(T), id##_wide)                                    \
-        EACH_BLOCK(16 / SIZE(T), id##_narrow)                                  \
-        EACH_BLOCK(1, id##_single)                                             \
-    }                                                                          \
-                                                                               \
-    ROW_OF(id, T)
+        if (count == 4)                                                        \
+            id##_four(from, taps->at, n, to);                                  \
+        else if (!id##_blocks(from, taps, times, n, to, 64 / SIZE(T)) &&       \
+                 !id##_blocks(from, taps, times, n, to, 16 / SIZE(T)))         \
+            (void)id##_blocks(from, taps, times, n, to, 1);                    \
+    }
+
+MEAN_RUN(mean_FLOAT, float)
+MEAN_RUN(mean_DOUBLE, double)
 
 /* The windows that `at` lies in. */
 static inline void windows_over(const struct tfd_window_side *s, int64_t at,
@@ -428,8 +427,6 @@ static inline void windows_over(const struct tfd_window_side *s, int64_t at,
 }
 
 #define MEAN(name, T)                                                        \
-    MEAN_RUN(mean_##name, T)                                                 \
-                                                                             \
     TFD_SIMD_LOOP(mean_##name)                                               \
     {                                                                        \
         const struct tfd_pooling_window *p = arg;                            \
@@ -442,7 +439,8 @@ static inline void windows_over(const struct tfd_window_side *s, int64_t at,
             T *y = (T *)p->out + row * p->column.out * n;                    \
                                                                              \
             if (listed)                                                      \
-                mean_##name##_row(p, x, row % p->row.out, y);                \
+                make_row(p, x, row % p->row.out, y, SIZE(T),                 \
+                         mean_##name##_run);                                 \
             for (int64_t i = listed ? p->column.out : 0; i < p->column.out;  \
                  i++, y += n) {                                              \
                 const struct span s = span_of(p, row % p->row.out, i);       \

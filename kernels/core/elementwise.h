@@ -118,85 +118,173 @@ static inline void tfd_block_ahead(const void *next, int64_t n, size_t size)
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define TFD_BINARY_BODY(TA, TY, function)         \
-    {                                             \
-        const struct tfd_row *r = arg;            \
-        const TA *a = r->a, *b = r->b;            \
-        TY *y = r->y;                             \
-                                                  \
-        if (!r->b_step) {                         \
-            const TA right = *b;                  \
-                                                  \
-            for (int64_t i = begin; i < end; i++) \
-                y[i] = function(a[i], right);     \
-        } else if (!r->a_step) {                  \
-            const TA left = *a;                   \
-                                                  \
-            for (int64_t i = begin; i < end; i++) \
-                y[i] = function(left, b[i]);      \
-        } else {                                  \
-            for (int64_t i = begin; i < end; i++) \
-                y[i] = function(a[i], b[i]);      \
-        }                                         \
+#define TFD_EACH_INLINE static inline __attribute__((always_inline))
+
+/* One element: y[i] = function(a[i]), and y[i] = function(a[j], b[k]).  The
+ * macros below make such a function of a family's own, for its types; the loops
+ * around it are inlined with it, so that the compiler sees one loop. */
+typedef void tfd_unary_at(const void *a, void *y, int64_t i);
+typedef void tfd_binary_at(const void *a, int64_t j, const void *b, int64_t k,
+                           void *y, int64_t i);
+/* Elements [begin, end). */
+typedef void tfd_row_each(const struct tfd_row *r, int64_t begin, int64_t end);
+
+TFD_EACH_INLINE void tfd_unary_each(const struct tfd_row *r, int64_t begin,
+                                    int64_t end, tfd_unary_at *at)
+{
+    const void *a = r->a;
+    void *y = r->y;
+
+    for (int64_t i = begin; i < end; i++)
+        at(a, y, i);
+}
+
+/* Of two that both go on. */
+TFD_EACH_INLINE void tfd_binary_both(const struct tfd_row *r, int64_t begin,
+                                     int64_t end, tfd_binary_at *at)
+{
+    const void *a = r->a, *b = r->b;
+    void *y = r->y;
+
+    for (int64_t i = begin; i < end; i++)
+        at(a, i, b, i, y, i);
+}
+
+/* Of one on the left, or on the right, that is the same again and again. */
+TFD_EACH_INLINE void tfd_binary_left(const struct tfd_row *r, int64_t begin,
+                                     int64_t end, const void *one,
+                                     tfd_binary_at *at)
+{
+    const void *b = r->b;
+    void *y = r->y;
+
+    for (int64_t i = begin; i < end; i++)
+        at(one, 0, b, i, y, i);
+}
+
+TFD_EACH_INLINE void tfd_binary_right(const struct tfd_row *r, int64_t begin,
+                                      int64_t end, const void *one,
+                                      tfd_binary_at *at)
+{
+    const void *a = r->a;
+    void *y = r->y;
+
+    for (int64_t i = begin; i < end; i++)
+        at(a, i, one, 0, y, i);
+}
+
+/* In blocks. */
+TFD_EACH_INLINE void tfd_unary_blocks(const struct tfd_row *r, int64_t begin,
+                                      int64_t end, size_t size,
+                                      tfd_unary_at *at)
+{
+    for (int64_t from = begin, to; from < end; from = to) {
+        to = tfd_block_end(from, end, size);
+        tfd_block_ahead((const char *)r->a + (size_t)to * size, end - to, size);
+        tfd_unary_each(r, from, to, at);
+    }
+}
+
+TFD_EACH_INLINE void tfd_binary_blocks(const struct tfd_row *r, int64_t begin,
+                                       int64_t end, size_t size,
+                                       tfd_row_each *each)
+{
+    for (int64_t from = begin, to; from < end; from = to) {
+        to = tfd_block_end(from, end, size);
+        if (r->a_step)
+            tfd_block_ahead((const char *)r->a + (size_t)to * size, end - to,
+                            size);
+        if (r->b_step)
+            tfd_block_ahead((const char *)r->b + (size_t)to * size, end - to,
+                            size);
+        each(r, from, to);
+    }
+}
+
+/* An element that is repeated is copied first, since y may be where it lies.
+ * target: an attribute of the functions, or nothing. */
+#define TFD_BINARY_EACH(target, name, TA, TY, function)                      \
+    target TFD_EACH_INLINE void name##_at(const void *a, int64_t j,          \
+                                          const void *b, int64_t k, void *y, \
+                                          int64_t i)                         \
+    {                                                                        \
+        ((TY *)y)[i] = function(((const TA *)a)[j], ((const TA *)b)[k]);     \
+    }                                                                        \
+    target TFD_EACH_INLINE void name##_each(const struct tfd_row *r,         \
+                                            int64_t begin, int64_t end)      \
+    {                                                                        \
+        if (!r->b_step) {                                                    \
+            const TA one = *(const TA *)r->b;                                \
+                                                                             \
+            tfd_binary_right(r, begin, end, &one, name##_at);                \
+        } else if (!r->a_step) {                                             \
+            const TA one = *(const TA *)r->a;                                \
+                                                                             \
+            tfd_binary_left(r, begin, end, &one, name##_at);                 \
+        } else {                                                             \
+            tfd_binary_both(r, begin, end, name##_at);                       \
+        }                                                                    \
     }
 
-#define TFD_UNARY_BODY(TA, TY, function)      \
-    {                                         \
-        const struct tfd_row *r = arg;        \
-        const TA *a = r->a;                   \
-        TY *y = r->y;                         \
-                                              \
-        for (int64_t i = begin; i < end; i++) \
-            y[i] = function(a[i]);            \
+#define TFD_UNARY_AT(target, name, TA, TY, function)                         \
+    target TFD_EACH_INLINE void name##_at(const void *a, void *y, int64_t i) \
+    {                                                                        \
+        ((TY *)y)[i] = function(((const TA *)a)[i]);                         \
+    }
+
+#define TFD_UNARY_EACH(target, name, TA, TY, function)                  \
+    TFD_UNARY_AT(target, name, TA, TY, function)                        \
+    target TFD_EACH_INLINE void name##_each(const struct tfd_row *r,    \
+                                            int64_t begin, int64_t end) \
+    {                                                                   \
+        tfd_unary_each(r, begin, end, name##_at);                       \
     }
 
 #define TFD_BINARY_LOOP(name, TA, TY, function)             \
+    TFD_BINARY_EACH(, name, TA, TY, function)               \
     static void name(void *arg, int64_t begin, int64_t end) \
-        TFD_BINARY_BODY(TA, TY, function)
+    {                                                       \
+        name##_each(arg, begin, end);                       \
+    }
 
 #define TFD_BINARY_SIMD(name, TA, TY, function) \
-    TFD_SIMD_LOOP(name) TFD_BINARY_BODY(TA, TY, function) TFD_SIMD_CLONES(name)
+    TFD_BINARY_EACH(, name, TA, TY, function)   \
+    TFD_SIMD_LOOP(name)                         \
+    {                                           \
+        name##_each(arg, begin, end);           \
+    }                                           \
+    TFD_SIMD_CLONES(name)
 
 /* The same in blocks. */
-#define TFD_BINARY_WIDE(name, TA, TY, function)                               \
-    static inline __attribute__((always_inline)) void name##_block(           \
-        void *arg, int64_t begin, int64_t end)                                \
-        TFD_BINARY_BODY(TA, TY, function) TFD_SIMD_LOOP(name)                 \
-    {                                                                         \
-        const struct tfd_row *r = arg;                                        \
-                                                                              \
-        for (int64_t at = begin, to; at < end; at = to) {                     \
-            to = tfd_block_end(at, end, sizeof(TA));                          \
-            if (r->a_step)                                                    \
-                tfd_block_ahead((const TA *)r->a + to, end - to, sizeof(TA)); \
-            if (r->b_step)                                                    \
-                tfd_block_ahead((const TA *)r->b + to, end - to, sizeof(TA)); \
-            name##_block(arg, at, to);                                        \
-        }                                                                     \
-    }                                                                         \
+#define TFD_BINARY_WIDE(name, TA, TY, function)                      \
+    TFD_BINARY_EACH(, name, TA, TY, function)                        \
+    TFD_SIMD_LOOP(name)                                              \
+    {                                                                \
+        tfd_binary_blocks(arg, begin, end, sizeof(TA), name##_each); \
+    }                                                                \
     TFD_SIMD_CLONES_WIDE(name)
 
 #define TFD_UNARY_LOOP(name, TA, TY, function)              \
+    TFD_UNARY_EACH(, name, TA, TY, function)                \
     static void name(void *arg, int64_t begin, int64_t end) \
-        TFD_UNARY_BODY(TA, TY, function)
+    {                                                       \
+        name##_each(arg, begin, end);                       \
+    }
 
 #define TFD_UNARY_SIMD(name, TA, TY, function) \
-    TFD_SIMD_LOOP(name) TFD_UNARY_BODY(TA, TY, function) TFD_SIMD_CLONES(name)
+    TFD_UNARY_EACH(, name, TA, TY, function)   \
+    TFD_SIMD_LOOP(name)                        \
+    {                                          \
+        name##_each(arg, begin, end);          \
+    }                                          \
+    TFD_SIMD_CLONES(name)
 
-#define TFD_UNARY_WIDE(name, TA, TY, function)             \
-    TFD_SIMD_LOOP(name)                                    \
-    {                                                      \
-        const struct tfd_row *r = arg;                     \
-        const TA *a = r->a;                                \
-        TY *y = r->y;                                      \
-                                                           \
-        for (int64_t at = begin, to; at < end; at = to) {  \
-            to = tfd_block_end(at, end, sizeof(TA));       \
-            tfd_block_ahead(a + to, end - to, sizeof(TA)); \
-            for (int64_t i = at; i < to; i++)              \
-                y[i] = function(a[i]);                     \
-        }                                                  \
-    }                                                      \
+#define TFD_UNARY_WIDE(name, TA, TY, function)                    \
+    TFD_UNARY_AT(, name, TA, TY, function)                        \
+    TFD_SIMD_LOOP(name)                                           \
+    {                                                             \
+        tfd_unary_blocks(arg, begin, end, sizeof(TA), name##_at); \
+    }                                                             \
     TFD_SIMD_CLONES_WIDE(name)
 
 /* A function that holds for usual arguments and is vectorised, and one for

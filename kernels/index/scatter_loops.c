@@ -39,8 +39,8 @@
 #define CLONES(name) TFD_SIMD_CLONES(name)
 #endif
 
-/* Rows of one element. */
-#define LOOP_EACH(name, T, function)                                    \
+#define LOOP(name, T, function)                                         \
+    /* Rows of one element. */                                          \
     static void name##_each(const struct tfd_scatter *s, int64_t begin, \
                             int64_t end)                                \
     {                                                                   \
@@ -53,36 +53,33 @@
             if (row >= begin && row < end)                              \
                 to[row] = function(to[row], by[i]);                     \
         }                                                               \
-    }
-
-#define LOOP(name, T, function)                     \
-    LOOP_EACH(name, T, function)                    \
-    TFD_SIMD_LOOP(name)                             \
-    {                                               \
-        const struct tfd_scatter *s = arg;          \
-        const int64_t inner = s->inner;             \
-                                                    \
-        if (inner == 1 && !s->one) {                \
-            name##_each(s, begin, end);             \
-            return;                                 \
-        }                                           \
-        for (int64_t i = 0; i < s->count; i++) {    \
-            const int64_t row = s->rows[i];         \
-            const T *by = s->by;                    \
-            T *to = s->to;                          \
-                                                    \
-            if (row < begin || row >= end)          \
-                continue;                           \
-            to += row * inner;                      \
-            by += s->one ? 0 : i * inner;           \
-            if (s->one)                             \
-                for (int64_t n = 0; n < inner; n++) \
-                    to[n] = function(to[n], *by);   \
-            else                                    \
-                for (int64_t n = 0; n < inner; n++) \
-                    to[n] = function(to[n], by[n]); \
-        }                                           \
-    }                                               \
+    }                                                                   \
+    TFD_SIMD_LOOP(name)                                                 \
+    {                                                                   \
+        const struct tfd_scatter *s = arg;                              \
+        const int64_t inner = s->inner;                                 \
+                                                                        \
+        if (inner == 1 && !s->one) {                                    \
+            name##_each(s, begin, end);                                 \
+            return;                                                     \
+        }                                                               \
+        for (int64_t i = 0; i < s->count; i++) {                        \
+            const int64_t row = s->rows[i];                             \
+            const T *by = s->by;                                        \
+            T *to = s->to;                                              \
+                                                                        \
+            if (row < begin || row >= end)                              \
+                continue;                                               \
+            to += row * inner;                                          \
+            by += s->one ? 0 : i * inner;                               \
+            if (s->one)                                                 \
+                for (int64_t n = 0; n < inner; n++)                     \
+                    to[n] = function(to[n], *by);                       \
+            else                                                        \
+                for (int64_t n = 0; n < inner; n++)                     \
+                    to[n] = function(to[n], by[n]);                     \
+        }                                                               \
+    }                                                                   \
     CLONES(name)
 
 #define ARITHMETIC_LOOPS(X, name, T)  \

@@ -41,33 +41,38 @@
         }                                                               \
     }
 
-/* A row at a time, with what x_at says in place of each. */
-#define ROW_LOOP(name, size, x_type, x_begin, x_at)                      \
-    static void name##size(const struct tfd_box_nest *n, char *to,       \
-                           const char *from)                             \
-    {                                                                    \
-        const int64_t rows = n->rows, count = n->count;                  \
-        const int64_t row_to = n->row_to, row_from = n->row_from;        \
-                                                                         \
-        for (int64_t o = 0; o < rows; o++) {                             \
-            item##size *y = (item##size *)(to + o * row_to);             \
-            x_type x = x_begin(const item##size *)(from + o * row_from); \
-                                                                         \
-            for (int64_t i = 0; i < count; i++)                          \
-                y[i] = x_at;                                             \
-        }                                                                \
+/* A row at a time, of elements that are `step` elements apart. */
+#define ROW_LOOP(name, size, step)                                           \
+    static void name##size(const struct tfd_box_nest *n, char *to,           \
+                           const char *from)                                 \
+    {                                                                        \
+        const int64_t rows = n->rows, count = n->count;                      \
+        const int64_t row_to = n->row_to, row_from = n->row_from;            \
+                                                                             \
+        for (int64_t o = 0; o < rows; o++) {                                 \
+            item##size *y = (item##size *)(to + o * row_to);                 \
+            const item##size *x = (const item##size *)(from + o * row_from); \
+                                                                             \
+            for (int64_t i = 0; i < count; i++)                              \
+                y[i] = x[(step)*i];                                          \
+        }                                                                    \
     }
 
-#define ROW_LOOPS(size)                                    \
-    ITEM_LOOP(size)                                        \
-    ROW_LOOP(second, size, const item##size *, , x[2 * i]) \
-    ROW_LOOP(back, size, const item##size *, , x[-i])
+/* Every other element, and elements from the last to the first. */
+#define ROW_LOOPS(X, name, step) \
+    X(name, 1, step)             \
+    X(name, 2, step)             \
+    X(name, 4, step)             \
+    X(name, 8, step)             \
+    X(name, 16, step)
 
-ROW_LOOPS(1)
-ROW_LOOPS(2)
-ROW_LOOPS(4)
-ROW_LOOPS(8)
-ROW_LOOPS(16)
+ITEM_LOOP(1)
+ITEM_LOOP(2)
+ITEM_LOOP(4)
+ITEM_LOOP(8)
+ITEM_LOOP(16)
+ROW_LOOPS(ROW_LOOP, second, 2)
+ROW_LOOPS(ROW_LOOP, back, -1)
 
 /* ---- Runs ---------------------------------------------------------------- */
 

@@ -180,41 +180,47 @@ INLINE item16 pattern16(const char *x)
     return OF(item16, x, 0);
 }
 
-/* Writes n bytes, which are at least those of an item, of the pattern.  What
+/* Writes bytes of the pattern, which are at least those of an item.  What
  * reaches back does so by whole elements. */
-#define FILL_ENDS(type, value)                                     \
-    do {                                                           \
-        const type item = value;                                   \
-                                                                   \
-        for (ptrdiff_t i = 0; i < bytes - (ptrdiff_t)sizeof(type); \
-             i += (ptrdiff_t)sizeof(type))                         \
-            AT(type, y, i) = item;                                 \
-        AT(type, y, bytes - (ptrdiff_t)sizeof(type)) = item;       \
-    } while (0)
+#define FILL_ENDS(size, value)                                    \
+    INLINE void fill_by##size(char *y, ptrdiff_t bytes, item16 p) \
+    {                                                             \
+        const item##size item = value;                            \
+                                                                  \
+        for (ptrdiff_t i = 0; i < bytes - (size); i += (size))    \
+            AT(item##size, y, i) = item;                          \
+        AT(item##size, y, bytes - (size)) = item;                 \
+    }
+
+FILL_ENDS(2, (item2)p[0])
+FILL_ENDS(4, (item4)p[0])
+FILL_ENDS(8, p[0])
+FILL_ENDS(16, p)
+FILL_ENDS(32, ((item32){p[0], p[1], p[0], p[1]}))
+
+INLINE void fill_row(char *y, ptrdiff_t bytes, item16 p)
+{
+    if (bytes >= 32)
+        fill_by32(y, bytes, p);
+    else if (bytes >= 16)
+        fill_by16(y, bytes, p);
+    else if (bytes >= 8)
+        fill_by8(y, bytes, p);
+    else if (bytes >= 4)
+        fill_by4(y, bytes, p);
+    else if (bytes >= 2)
+        fill_by2(y, bytes, p);
+    else if (bytes == 1)
+        *y = (char)p[0];
+}
 
 #define SAME_LOOP(set, size)                                                \
     TARGET_##set static void set##_same##size(const struct tfd_box_nest *n, \
                                               char *to, const char *from)   \
     {                                                                       \
-        const ptrdiff_t bytes = n->count * (size);                          \
-                                                                            \
-        for (int64_t o = 0; o < n->rows; o++) {                             \
-            const item16 p = pattern##size(from + o * n->row_from);         \
-            char *y = to + o * n->row_to;                                   \
-                                                                            \
-            if (bytes >= 32)                                                \
-                FILL_ENDS(item32, ((item32){p[0], p[1], p[0], p[1]}));      \
-            else if (bytes >= 16)                                           \
-                FILL_ENDS(item16, p);                                       \
-            else if (bytes >= 8)                                            \
-                FILL_ENDS(item8, p[0]);                                     \
-            else if (bytes >= 4)                                            \
-                FILL_ENDS(item4, (item4)p[0]);                              \
-            else if (bytes >= 2)                                            \
-                FILL_ENDS(item2, (item2)p[0]);                              \
-            else if (bytes == 1)                                            \
-                *y = (char)p[0];                                            \
-        }                                                                   \
+        for (int64_t o = 0; o < n->rows; o++)                               \
+            fill_row(to + o * n->row_to, n->count * (size),                 \
+                     pattern##size(from + o * n->row_from));                \
     }
 
 #define SAME_LOOPS(X, set) \

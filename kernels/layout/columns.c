@@ -15,78 +15,90 @@
 #include <string.h>
 
 #define LANES(size) (16 / (size))
+#define INLINE static inline __attribute__((always_inline))
 
 /* ---- Blocks -------------------------------------------------------------- */
 
 /* Turns the places of `count` vectors' elements by one bit for each time that
  * `end` can be halved. */
-#define SHUFFLE(size)                                                         \
-    static inline __attribute__((always_inline)) void shuffle##size(          \
-        vector##size *a, const int count, const int end)                      \
-    {                                                                         \
-        vector##size b[TFD_COLUMNS_MAX];                                      \
-                                                                              \
-        for (int round = 1; round < end; round *= 2) {                        \
-            for (int i = 0; i < count / 2; i++) {                             \
-                b[2 * i] =                                                    \
-                    PICK(vector##size, a[i], a[i + count / 2], FIRST##size);  \
-                b[2 * i + 1] =                                                \
-                    PICK(vector##size, a[i], a[i + count / 2], SECOND##size); \
-            }                                                                 \
-            for (int i = 0; i < count; i++)                                   \
-                a[i] = b[i];                                                  \
-        }                                                                     \
+#define SHUFFLE(size)                                                          \
+    INLINE void shuffle##size(vector##size *a, const int count, const int end) \
+    {                                                                          \
+        vector##size b[TFD_COLUMNS_MAX];                                       \
+                                                                               \
+        for (int round = 1; round < end; round *= 2) {                         \
+            for (int i = 0; i < count / 2; i++) {                              \
+                b[2 * i] =                                                     \
+                    PICK(vector##size, a[i], a[i + count / 2], FIRST##size);   \
+                b[2 * i + 1] =                                                 \
+                    PICK(vector##size, a[i], a[i + count / 2], SECOND##size);  \
+            }                                                                  \
+            for (int i = 0; i < count; i++)                                    \
+                a[i] = b[i];                                                   \
+        }                                                                      \
     }
 
 /* LANES(size) rows from `row` on. */
-#define BLOCK(size, count)                                                     \
-    static inline void part_block##size##_##count(const struct tfd_columns *c, \
-                                                  int64_t row)                 \
-    {                                                                          \
-        vector##size a[TFD_COLUMNS_MAX];                                       \
-                                                                               \
-        for (int i = 0; i < count; i++)                                        \
-            a[i] =                                                             \
-                OF(vector##size, c->whole, row * (size) * (count) + 16 * i);   \
-        shuffle##size(a, count, LANES(size));                                  \
-        for (int i = 0; i < count; i++)                                        \
-            AT(vector##size, c->part[i], row *(size)) = a[i];                  \
-    }                                                                          \
-    static inline void join_block##size##_##count(const struct tfd_columns *c, \
-                                                  int64_t row)                 \
-    {                                                                          \
-        vector##size a[TFD_COLUMNS_MAX];                                       \
-                                                                               \
-        for (int i = 0; i < count; i++)                                        \
-            a[i] = OF(vector##size, c->part[i], row * (size));                 \
-        shuffle##size(a, count, count);                                        \
-        for (int i = 0; i < count; i++)                                        \
-            AT(vector##size, c->whole, row *(size) * (count) + 16 * i) = a[i]; \
+#define BLOCK(size)                                                         \
+    INLINE void part_block##size(const struct tfd_columns *c, int64_t row,  \
+                                 const int count)                           \
+    {                                                                       \
+        vector##size a[TFD_COLUMNS_MAX];                                    \
+                                                                            \
+        for (int i = 0; i < count; i++)                                     \
+            a[i] = OF(vector##size, c->whole, row * (size)*count + 16 * i); \
+        shuffle##size(a, count, LANES(size));                               \
+        for (int i = 0; i < count; i++)                                     \
+            AT(vector##size, c->part[i], row *(size)) = a[i];               \
+    }                                                                       \
+    INLINE void join_block##size(const struct tfd_columns *c, int64_t row,  \
+                                 const int count)                           \
+    {                                                                       \
+        vector##size a[TFD_COLUMNS_MAX];                                    \
+                                                                            \
+        for (int i = 0; i < count; i++)                                     \
+            a[i] = OF(vector##size, c->part[i], row * (size));              \
+        shuffle##size(a, count, count);                                     \
+        for (int i = 0; i < count; i++)                                     \
+            AT(vector##size, c->whole, row *(size)*count + 16 * i) = a[i];  \
     }
+
+SHUFFLE(1)
+SHUFFLE(2)
+SHUFFLE(4)
+SHUFFLE(8)
+BLOCK(1)
+BLOCK(2)
+BLOCK(4)
+BLOCK(8)
 
 /* ---- Loops --------------------------------------------------------------- */
 
 typedef void loop(const struct tfd_columns *c);
+typedef void one_block(const struct tfd_columns *c, int64_t row,
+                       const int count);
 
 /* The last block may overlap the one before. */
-#define LOOP(word, size, count)                                          \
-    static void word##size##_##count(const struct tfd_columns *columns)  \
-    {                                                                    \
-        const struct tfd_columns c = *columns;                           \
-                                                                         \
-        for (int64_t r = 0; r + LANES(size) <= c.rows; r += LANES(size)) \
-            word##_block##size##_##count(&c, r);                         \
-        if (c.rows % LANES(size))                                        \
-            word##_block##size##_##count(&c, c.rows - LANES(size));      \
-    }
+INLINE void each_block(const struct tfd_columns *columns, const int lanes,
+                       const int count, one_block *block)
+{
+    const struct tfd_columns c = *columns;
 
+    for (int64_t r = 0; r + lanes <= c.rows; r += lanes)
+        block(&c, r, count);
+    if (c.rows % lanes)
+        block(&c, c.rows - lanes, count);
+}
+
+#define LOOP(word, size, count)                                   \
+    static void word##size##_##count(const struct tfd_columns *c) \
+    {                                                             \
+        each_block(c, LANES(size), count, word##_block##size);    \
+    }
 #define LOOPS(size, count)  \
-    BLOCK(size, count)      \
     LOOP(part, size, count) \
     LOOP(join, size, count)
-
 #define SIZE(size) \
-    SHUFFLE(size)  \
     LOOPS(size, 2) \
     LOOPS(size, 4) \
     LOOPS(size, 8)

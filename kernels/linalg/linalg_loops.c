@@ -115,7 +115,7 @@ ELEMENT_COMPLEX(z, tfd_complex128, double, hypot)
 
 /* ---- Copies -------------------------------------------------------------- */
 
-#define COPIES(p, T)                                                   \
+#define COPIES(p, T, R, orgqr)                                         \
     /* y[j][i] = x[i][j]; rows and columns are those of x. */          \
     static void transpose_##p(const T *x, int rows, int columns, T *y) \
     {                                                                  \
@@ -141,7 +141,7 @@ ELEMENT_COMPLEX(z, tfd_complex128, double, hypot)
 
 /* ---- QR ------------------------------------------------------------------ */
 
-#define QR(p, T, orgqr)                                                        \
+#define QR(p, T, R, orgqr)                                                     \
     /* R is above the diagonal of the factored columns. */                     \
     static void upper_##p(const T *a, int rows, int columns, int height, T *r) \
     {                                                                          \
@@ -186,7 +186,7 @@ ELEMENT_COMPLEX(z, tfd_complex128, double, hypot)
 
 /* ---- Cholesky ------------------------------------------------------------ */
 
-#define CHOLESKY(p, T)                                              \
+#define CHOLESKY(p, T, R, orgqr)                                    \
     static void cholesky_one_##p(int n, const T *a, T *y)           \
     {                                                               \
         int info;                                                   \
@@ -236,7 +236,7 @@ SMALL(d, double)
 NO_SMALL(c)
 NO_SMALL(z)
 
-#define LU(p, T)                                                               \
+#define LU(p, T, R, orgqr)                                                     \
     /* Factors the columns; false when a pivot is no invertible number. */     \
     static bool factor_##p(T *columns, int n, int *pivots)                     \
     {                                                                          \
@@ -300,7 +300,7 @@ NO_SMALL(z)
                           y + i * size);                                       \
     }
 
-#define DET(p, T)                                                            \
+#define DET(p, T, R, orgqr)                                                  \
     /* The factors of one matrix; the sign of their permutation. */          \
     static T *permuted_##p(struct tfd_linalg *l, const T *a,                 \
                            struct tfd_buffer *b, T *sign)                    \
@@ -398,7 +398,7 @@ NO_SMALL(z)
         return info == 0;                                                     \
     }
 
-#define EIGEN(p, T, R)                                                       \
+#define EIGEN(p, T, R, orgqr)                                                \
     static bool is_finite_##p(const T *x, int64_t n)                         \
     {                                                                        \
         for (int64_t i = 0; i < n; i++)                                      \
@@ -485,7 +485,7 @@ static const char *svd_job(const struct tfd_linalg *l)
         return info == 0;                                                      \
     }
 
-#define SVD(p, T, R)                                                           \
+#define SVD(p, T, R, orgqr)                                                    \
     /* V comes as the rows of its adjoint, which column by column are those    \
      * of its conjugate. */                                                    \
     static void svd_store_##p(const struct tfd_linalg *l, const T *u,          \
@@ -550,14 +550,12 @@ static const char *svd_job(const struct tfd_linalg *l)
 
 /* ---- Table --------------------------------------------------------------- */
 
-#define TYPE(p, T, R, orgqr) \
-    COPIES(p, T)             \
-    QR(p, T, orgqr)          \
-    CHOLESKY(p, T)           \
-    LU(p, T)                 \
-    DET(p, T)                \
-    EIGEN(p, T, R)           \
-    SVD(p, T, R)
+/* The letter, the type, that of its real numbers, and what makes Q. */
+#define TYPES(X)                       \
+    X(s, float, float, orgqr_)         \
+    X(d, double, double, orgqr_)       \
+    X(c, tfd_complex64, float, ungqr_) \
+    X(z, tfd_complex128, double, ungqr_)
 
 EIGEN_REAL(s, float)
 EIGEN_REAL(d, double)
@@ -567,10 +565,13 @@ SVD_REAL(s, float)
 SVD_REAL(d, double)
 SVD_COMPLEX(c, tfd_complex64, float)
 SVD_COMPLEX(z, tfd_complex128, double)
-TYPE(s, float, float, orgqr_)
-TYPE(d, double, double, orgqr_)
-TYPE(c, tfd_complex64, float, ungqr_)
-TYPE(z, tfd_complex128, double, ungqr_)
+TYPES(COPIES)
+TYPES(QR)
+TYPES(CHOLESKY)
+TYPES(LU)
+TYPES(DET)
+TYPES(EIGEN)
+TYPES(SVD)
 
 tfd_range_fn *tfd_linalg_loop(enum tfd_linalg_op op, enum tfd_dtype dtype)
 {

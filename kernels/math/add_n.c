@@ -27,39 +27,45 @@ struct several {
     void *y;
 };
 
-/* Inputs past the count are not looked at. */
-#define SUM_2 x[0][i] + x[1][i]
-#define SUM_3 SUM_2 + x[2][i]
-#define SUM_4 SUM_3 + x[3][i]
-#define SUM_5 SUM_4 + x[4][i]
-#define SUM_6 SUM_5 + x[5][i]
-#define SUM_7 SUM_6 + x[6][i]
-#define SUM_8 SUM_7 + x[7][i]
-
-#define CASE(n)                               \
-    case n:                                   \
-        for (int64_t i = begin; i < end; i++) \
-            y[i] = SUM_##n;                   \
+#define CASE(n, sum)           \
+    case n:                    \
+        sum(s, begin, end, n); \
         break;
+#define CASES(sum) \
+    CASE(2, sum)   \
+    CASE(3, sum)   \
+    CASE(4, sum)   \
+    CASE(5, sum)   \
+    CASE(6, sum)   \
+    CASE(7, sum)   \
+    CASE(8, sum)
 
-#define SEVERAL(name, T)                                                  \
-    TFD_SIMD_LOOP(several_##name)                                         \
-    {                                                                     \
-        const struct several *s = arg;                                    \
-        const T *const x[AT_ONCE] = {s->x[0], s->x[1], s->x[2], s->x[3],  \
-                                     s->x[4], s->x[5], s->x[6], s->x[7]}; \
-        T *y = s->y;                                                      \
-                                                                          \
-        switch (s->count) {                                               \
-            CASE(2)                                                       \
-            CASE(3)                                                       \
-            CASE(4)                                                       \
-            CASE(5)                                                       \
-            CASE(6)                                                       \
-            CASE(7)                                                       \
-            CASE(8)                                                       \
-        }                                                                 \
-    }                                                                     \
+/* The count is a constant, so that the additions of an element are as many
+ * instructions and no loop.  Inputs past it are not looked at. */
+#define SEVERAL(name, T)                                                      \
+    static inline __attribute__((always_inline)) void sum_##name(             \
+        const struct several *s, int64_t begin, int64_t end, const int count) \
+    {                                                                         \
+        const T *const x[AT_ONCE] = {s->x[0], s->x[1], s->x[2], s->x[3],      \
+                                     s->x[4], s->x[5], s->x[6], s->x[7]};     \
+        T *y = s->y;                                                          \
+                                                                              \
+        for (int64_t i = begin; i < end; i++) {                               \
+            T sum = x[0][i] + x[1][i];                                        \
+                                                                              \
+            for (int k = 2; k < count; k++)                                   \
+                sum += x[k][i];                                               \
+            y[i] = sum;                                                       \
+        }                                                                     \
+    }                                                                         \
+    TFD_SIMD_LOOP(several_##name)                                             \
+    {                                                                         \
+        const struct several *s = arg;                                        \
+                                                                              \
+        switch (s->count) {                                                   \
+            CASES(sum_##name)                                                 \
+        }                                                                     \
+    }                                                                         \
     TFD_SIMD_CLONES(several_##name)
 
 SEVERAL(FLOAT, float)

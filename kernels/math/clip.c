@@ -38,7 +38,7 @@ struct clip {
 
 /* Steps are constants, so that the compiler can vectorise; what is one for all
  * is loaded once, since y may be t. */
-#define DEFINE_LOOP(name, T)                                         \
+#define DEFINE_LOOP(name, T, ...)                                    \
     static inline __attribute__((always_inline)) void run_##name(    \
         const struct clip *c, int64_t begin, int64_t end, bool lows, \
         bool highs)                                                  \
@@ -81,12 +81,10 @@ struct clip {
     X(COMPLEX64, tfd_complex64, FLOAT) \
     X(COMPLEX128, tfd_complex128, DOUBLE)
 
-#define DEFINE(name, T, wide) DEFINE_ONE(name, T, wide) DEFINE_LOOP(name, T)
-#define DEFINE_COMPLEX(name, T, part) \
-    DEFINE_ONE_COMPLEX(name, T, part) DEFINE_LOOP(name, T)
-
-CLIPPED(DEFINE)
-CLIPPED_COMPLEX(DEFINE_COMPLEX)
+CLIPPED(DEFINE_ONE)
+CLIPPED_COMPLEX(DEFINE_ONE_COMPLEX)
+CLIPPED(DEFINE_LOOP)
+CLIPPED_COMPLEX(DEFINE_LOOP)
 
 /* Elements [at, at + n) of a limit as floats, or the one for all. */
 static void widen_limit(enum tfd_dtype t, const void *limit, int step,

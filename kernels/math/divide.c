@@ -24,7 +24,7 @@
 
 /* `minus` is -1 where the type has it; b == minus is never true otherwise,
  * since the divisor is then compared with a number no element can be. */
-#define DEFINE_INT(name, T, U)                                          \
+#define DEFINE_INT(name, T, U, function)                                \
     static inline T quotient_##name(T a, T b)                           \
     {                                                                   \
         const int64_t minus = (T)-1 < (T)1 ? -1 : INT64_MIN;            \
@@ -59,42 +59,40 @@
     }
 
 /* All but INT32: see below. */
-#define DIVIDED_ONE_BY_ONE(X)     \
-    X(INT8, int8_t, uint32_t)     \
-    X(INT16, int16_t, uint32_t)   \
-    X(INT64, int64_t, uint64_t)   \
-    X(UINT8, uint8_t, uint32_t)   \
-    X(UINT16, uint16_t, uint32_t) \
-    X(UINT32, uint32_t, uint32_t) \
-    X(UINT64, uint64_t, uint64_t)
+#define DIVIDED_ONE_BY_ONE(X, function)     \
+    X(INT8, int8_t, uint32_t, function)     \
+    X(INT16, int16_t, uint32_t, function)   \
+    X(INT64, int64_t, uint64_t, function)   \
+    X(UINT8, uint8_t, uint32_t, function)   \
+    X(UINT16, uint16_t, uint32_t, function) \
+    X(UINT32, uint32_t, uint32_t, function) \
+    X(UINT64, uint64_t, uint64_t, function)
 
-DIVIDED_ONE_BY_ONE(DEFINE_INT)
+DIVIDED_ONE_BY_ONE(DEFINE_INT, )
 
 /* A loop that skips zero divisors and reports them. */
-#define INT_LOOP(name, T, function)                                    \
-    static void loop_##function(void *arg, int64_t begin, int64_t end) \
-    {                                                                  \
-        const struct tfd_row *r = arg;                                 \
-        const T *a = r->a, *b = r->b;                                  \
-        T *y = r->y;                                                   \
-                                                                       \
-        for (int64_t i = begin; i < end; i++) {                        \
-            const T divisor = b[r->b_step ? i : 0];                    \
-                                                                       \
-            if (divisor)                                               \
-                y[i] = function(a[r->a_step ? i : 0], divisor);        \
-            else                                                       \
-                tfd_row_fail(r);                                       \
-        }                                                              \
+#define INT_LOOP(name, T, U, function)                                   \
+    static void loop_##function##_##name(void *arg, int64_t begin,       \
+                                         int64_t end)                    \
+    {                                                                    \
+        const struct tfd_row *r = arg;                                   \
+        const T *a = r->a, *b = r->b;                                    \
+        T *y = r->y;                                                     \
+                                                                         \
+        for (int64_t i = begin; i < end; i++) {                          \
+            const T divisor = b[r->b_step ? i : 0];                      \
+                                                                         \
+            if (divisor)                                                 \
+                y[i] = function##_##name(a[r->a_step ? i : 0], divisor); \
+            else                                                         \
+                tfd_row_fail(r);                                         \
+        }                                                                \
     }
 
-#define INT_LOOPS(name, T, U)           \
-    INT_LOOP(name, T, quotient_##name)  \
-    INT_LOOP(name, T, floor_div_##name) \
-    INT_LOOP(name, T, floor_mod_##name)
-
-DIVIDED_ONE_BY_ONE(INT_LOOPS)
-INT_LOOP(INT64, int64_t, remainder_INT64)
+DIVIDED_ONE_BY_ONE(INT_LOOP, quotient)
+DIVIDED_ONE_BY_ONE(INT_LOOP, floor_div)
+DIVIDED_ONE_BY_ONE(INT_LOOP, floor_mod)
+INT_LOOP(INT64, int64_t, uint64_t, remainder)
 
 /* Processors have vectors of doubles to divide and none of integers.  A double
  * has room for the exact quotient of two numbers of 32 bits, or for one that is
@@ -268,14 +266,17 @@ REMAINDER_LOOP(loop_floor_mod_FLOAT, quick_floor_mod, floor_mod_FLOAT)
 
 TFD_HALF_DTYPES(DEFINE_STEPS)
 
-#define DEFINE_COMPLEX(name, number, T)                            \
-    static inline T quotient_##name(T a, T b)                      \
-    {                                                              \
-        return T##_div(a, b);                                      \
-    }                                                              \
-    static inline T no_nan_##name(T a, T b)                        \
-    {                                                              \
-        return b.re == 0 && b.im == 0 ? (T){0, 0} : T##_div(a, b); \
+#define DEFINE_COMPLEX(name, number, T)               \
+    static inline T quotient_##name(T a, T b)         \
+    {                                                 \
+        return T##_div(a, b);                         \
+    }                                                 \
+    static inline T no_nan_##name(T a, T b)           \
+    {                                                 \
+        const bool zero = (b.re == 0) & (b.im == 0);  \
+        const T q = T##_div(a, b);                    \
+                                                      \
+        return (T){zero ? 0 : q.re, zero ? 0 : q.im}; \
     }
 
 TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)

@@ -27,17 +27,16 @@ struct rows {
 
 #define BLOCK 256 /* elements of short rows, or exponentials nobody needs */
 
+/* The types that have loops of their own. */
+#define SOFTMAX_DTYPES(X)                                                 \
+    X(FLOAT, float, float, TFD_ROW_SELF, TFD_ROW_SELF, tfd_row_exp, logf) \
+    X(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, exp, log)
+
+SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
+
 /* Short rows go side by side, so that none waits for its own sum: i counts
  * elements of row r, j those of all rows. */
-#define EACH_OF_EACH(STATEMENT)                              \
-    for (int64_t i = 0; i < n; i++)                          \
-        for (int64_t r = 0, j = i; r < count; r++, j += n) { \
-            STATEMENT;                                       \
-        }
-
 #define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)                         \
-    TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_)                        \
-                                                                               \
     TFD_ROW_INLINE F row_sum_##name(const T *x, int64_t n, F max)              \
     {                                                                          \
         T block[BLOCK];                                                        \
@@ -58,11 +57,17 @@ struct rows {
             max[r] = to(x[r * n]);                                             \
             sum[r] = 0;                                                        \
         }                                                                      \
-        EACH_OF_EACH(max[r] = TFD_ROW_LARGER(max[r], to(x[j])))                \
-        EACH_OF_EACH(e[j] = to(x[j]) - max[r])                                 \
+        for (int64_t i = 0; i < n; i++)                                        \
+            for (int64_t r = 0, j = i; r < count; r++, j += n)                 \
+                max[r] = TFD_ROW_LARGER(max[r], to(x[j]));                     \
+        for (int64_t i = 0; i < n; i++)                                        \
+            for (int64_t r = 0, j = i; r < count; r++, j += n)                 \
+                e[j] = to(x[j]) - max[r];                                      \
         for (int64_t j = 0; j < count * n; j++)                                \
             e[j] = exp_(e[j]);                                                 \
-        EACH_OF_EACH(sum[r] += e[j])                                           \
+        for (int64_t i = 0; i < n; i++)                                        \
+            for (int64_t r = 0, j = i; r < count; r++, j += n)                 \
+                sum[r] += e[j];                                                \
     }                                                                          \
                                                                                \
     TFD_ROW_INLINE void softmax_short_##name(const T *x, T *y, int64_t n,      \
@@ -73,7 +78,9 @@ struct rows {
         short_rows_##name(x, n, count, e, max, sum);                           \
         for (int64_t r = 0; r < count; r++)                                    \
             sum[r] = 1 / sum[r];                                               \
-        EACH_OF_EACH(y[j] = from(to(from(e[j])) * sum[r]))                     \
+        for (int64_t i = 0; i < n; i++)                                        \
+            for (int64_t r = 0, j = i; r < count; r++, j += n)                 \
+                y[j] = from(to(from(e[j])) * sum[r]);                          \
     }                                                                          \
                                                                                \
     TFD_ROW_INLINE void log_softmax_short_##name(const T *x, T *y, int64_t n,  \
@@ -84,7 +91,9 @@ struct rows {
         short_rows_##name(x, n, count, e, max, sum);                           \
         for (int64_t r = 0; r < count; r++)                                    \
             sum[r] = log_(sum[r]);                                             \
-        EACH_OF_EACH(y[j] = from(to(x[j]) - max[r] - sum[r]))                  \
+        for (int64_t i = 0; i < n; i++)                                        \
+            for (int64_t r = 0, j = i; r < count; r++, j += n)                 \
+                y[j] = from(to(x[j]) - max[r] - sum[r]);                       \
     }                                                                          \
                                                                                \
     TFD_SIMD_LOOP(softmax_##name)                                              \
@@ -137,8 +146,7 @@ struct rows {
     }                                                                          \
     TFD_SIMD_CLONES_WIDE(log_softmax_##name)
 
-DEFINE_LOOPS(FLOAT, float, float, TFD_ROW_SELF, TFD_ROW_SELF, tfd_row_exp, logf)
-DEFINE_LOOPS(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, exp, log)
+SOFTMAX_DTYPES(DEFINE_LOOPS)
 
 /* ---- Half and bfloat16 ---------------------------------------------------
  *

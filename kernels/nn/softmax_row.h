@@ -37,16 +37,10 @@ TFD_ROW_INLINE float tfd_row_exp(float x)
     return x < lowest ? 0 : e;
 }
 
-/* The first of `n` lanes becomes what JOIN makes of all; n is a power of 2. */
-#define TFD_ROW_FOLD(lane, n, JOIN)                 \
-    for (int width_ = (n) / 2; width_; width_ /= 2) \
-        for (int l_ = 0; l_ < width_; l_++)         \
-    (lane)[l_] = JOIN((lane)[l_], (lane)[l_ + width_])
-
 #define TFD_ROW_LARGER(a, b) ((b) > (a) ? (b) : (a))
-#define TFD_ROW_SUM(a, b) ((a) + (b))
 
-/* step is 0 where one element stands for the whole row. */
+/* step is 0 where one element stands for the whole row.  Lanes are folded in
+ * halves: their number is a power of 2. */
 #define TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_)                 \
     TFD_ROW_INLINE F row_max_##name(const T *x, int64_t step, int64_t n)    \
     {                                                                       \
@@ -62,7 +56,9 @@ TFD_ROW_INLINE float tfd_row_exp(float x)
                     lane[l] = TFD_ROW_LARGER(lane[l], to(x[i + l]));        \
                 more = i < last;                                            \
             }                                                               \
-            TFD_ROW_FOLD(lane, TFD_ROW_LANES, TFD_ROW_LARGER);              \
+            for (int width = TFD_ROW_LANES / 2; width; width /= 2)          \
+                for (int l = 0; l < width; l++)                             \
+                    lane[l] = TFD_ROW_LARGER(lane[l], lane[l + width]);     \
             return lane[0];                                                 \
         }                                                                   \
         for (int64_t i = 0; i < n; i++)                                     \
@@ -85,7 +81,9 @@ TFD_ROW_INLINE float tfd_row_exp(float x)
                 lane[l] += e;                                               \
             }                                                               \
         if (i > 0) {                                                        \
-            TFD_ROW_FOLD(lane, TFD_ROW_LANES, TFD_ROW_SUM);                 \
+            for (int width = TFD_ROW_LANES / 2; width; width /= 2)          \
+                for (int l = 0; l < width; l++)                             \
+                    lane[l] += lane[l + width];                             \
             sum = lane[0];                                                  \
         }                                                                   \
         for (; i < n; i++) {                                                \

@@ -45,7 +45,7 @@ static int64_t label_of(const struct rows *rows, int64_t row)
 #define LANES 8
 
 /* sum(labels) and sum(labels * (x - max)). */
-#define DENSE_SUMS(name, T, F, to)                                           \
+#define DENSE_SUMS(name, T, F, to, from, exp_, log_)                         \
     TFD_ROW_INLINE F dense_sums_##name(const T *x, int64_t x_step, F max,    \
                                        const T *labels, int64_t labels_step, \
                                        int64_t n, F *weight)                 \
@@ -137,14 +137,11 @@ static int64_t label_of(const struct rows *rows, int64_t row)
     }                                                             \
     TFD_SIMD_CLONES_WIDE(sparse_##name)
 
-#define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)  \
-    TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_) \
-    DENSE_SUMS(name, T, F, to)                          \
-    DENSE_ROW(name, T, F, to, from, exp_, log_)         \
-    DENSE_LOOP(name, T, F, to, from, exp_, log_)        \
-    SPARSE_LOOP(name, T, F, to, from, exp_, log_)
-
-TFD_ROW_DTYPES(DEFINE_LOOPS)
+TFD_ROW_DTYPES(TFD_ROW_FUNCTIONS)
+TFD_ROW_DTYPES(DENSE_SUMS)
+TFD_ROW_DTYPES(DENSE_ROW)
+TFD_ROW_DTYPES(DENSE_LOOP)
+TFD_ROW_DTYPES(SPARSE_LOOP)
 
 #define COST_NS 4 /* per element, two exponentials and the labels */
 

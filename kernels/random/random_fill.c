@@ -201,16 +201,23 @@ static void draw_lanes(fill_args *f, int64_t group, struct tfd_philox_lanes *l)
     tfd_philox_lanes(l, &f->generator, skip);
 }
 
-#define FILL_ONE_BY_ONE(T, maker, count, stride)                    \
-    for (; begin < end; begin++) {                                  \
-        struct tfd_philox g = tfd_random_make_at(f, begin, stride); \
-        uint32_t first[4];                                          \
-        T group[count];                                             \
-                                                                    \
-        tfd_philox_next(&g, first);                                 \
-        tfd_random_make_##maker##_##T(f, &g, first, group);         \
-        store_group(f, begin, 1, count, sizeof(T), group);          \
+#define DEFINE_ONE_BY_ONE(KIND, DTYPE, T, maker, count, stride, cost)    \
+    static inline                                                        \
+        __attribute__((always_inline)) void one_by_one_##KIND##_##DTYPE( \
+            fill_args *f, int64_t begin, int64_t end)                    \
+    {                                                                    \
+        for (; begin < end; begin++) {                                   \
+            struct tfd_philox g = tfd_random_make_at(f, begin, stride);  \
+            uint32_t first[4];                                           \
+            T group[count];                                              \
+                                                                         \
+            tfd_philox_next(&g, first);                                  \
+            tfd_random_make_##maker##_##T(f, &g, first, group);          \
+            store_group(f, begin, 1, count, sizeof(T), group);           \
+        }                                                                \
     }
+
+TFD_RANDOM_RULES(DEFINE_ONE_BY_ONE)
 
 #define DEFINE_FILL(KIND, DTYPE, T, maker, count, stride)                     \
     TFD_SIMD_LOOP(fill_##KIND##_##DTYPE)                                      \
@@ -231,7 +238,7 @@ static void draw_lanes(fill_args *f, int64_t group, struct tfd_philox_lanes *l)
                             end - begin < LANES ? end - begin : LANES, count, \
                             sizeof(T), spare);                                \
         }                                                                     \
-        FILL_ONE_BY_ONE(T, maker, count, stride)                              \
+        one_by_one_##KIND##_##DTYPE(f, begin, end);                           \
     }                                                                         \
     TFD_SIMD_CLONES_WIDE(fill_##KIND##_##DTYPE)
 
@@ -357,7 +364,7 @@ static int64_t truncated_double(fill_args *f, int64_t begin, int64_t end,
         fill_args *f = arg;                                                  \
                                                                              \
         begin = truncated_##T(f, begin, end, stride);                        \
-        FILL_ONE_BY_ONE(T, maker, count, stride)                             \
+        one_by_one_##KIND##_##DTYPE(f, begin, end);                          \
     }
 
 /* ---- The rules ------------------------------------------------------------

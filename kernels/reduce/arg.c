@@ -86,7 +86,6 @@ static void put_index(const struct search *s, int64_t at, int64_t index)
     }
 
 #define SEARCH(id, T, F, I, to, WORST, BETTER)                               \
-    SEARCH_COLUMNS(id, T, F, I, to, WORST, BETTER)                           \
     TFD_SIMD_LOOP(id)                                                        \
     {                                                                        \
         const struct search *s = arg;                                        \
@@ -105,7 +104,7 @@ static void put_index(const struct search *s, int64_t at, int64_t index)
     TFD_SIMD_CLONES(id)
 
 /* The first of the best of a row. */
-#define SEARCH_ROW(id, T, F, to, WORST, BETTER)           \
+#define SEARCH_ROW(id, T, F, I, to, WORST, BETTER)        \
     static inline int64_t row_##id(const T *x, int64_t n) \
     {                                                     \
         F best = WORST;                                   \
@@ -121,11 +120,31 @@ static void put_index(const struct search *s, int64_t at, int64_t index)
 
 #define SELF(v) (v)
 /* I: an integer as wide as F, so that a vector has as many. */
-#define SEARCHES(name, T, F, I, to, LOWEST, HIGHEST) \
-    SEARCH_ROW(max_##name, T, F, to, LOWEST, >)      \
-    SEARCH_ROW(min_##name, T, F, to, HIGHEST, <)     \
-    SEARCH(max_##name, T, F, I, to, LOWEST, >)       \
-    SEARCH(min_##name, T, F, I, to, HIGHEST, <)
+#define FLOATS_SEARCHED(X)                                             \
+    X(max_FLOAT, float, float, int32_t, SELF, -INFINITY, >)            \
+    X(min_FLOAT, float, float, int32_t, SELF, INFINITY, <)             \
+    X(max_DOUBLE, double, double, int64_t, SELF, -(double)INFINITY, >) \
+    X(min_DOUBLE, double, double, int64_t, SELF, (double)INFINITY, <)
+#define HALVES_SEARCHED(X)                                                 \
+    X(max_HALF, tfd_half, float, int32_t, tfd_half_to_float, -INFINITY, >) \
+    X(min_HALF, tfd_half, float, int32_t, tfd_half_to_float, INFINITY, <)  \
+    X(max_BFLOAT16, tfd_bfloat16, float, int32_t, tfd_bfloat16_to_float,   \
+      -INFINITY, >)                                                        \
+    X(min_BFLOAT16, tfd_bfloat16, float, int32_t, tfd_bfloat16_to_float,   \
+      INFINITY, <)
+#define BOTH(X, name, T, I, LOWEST, HIGHEST) \
+    X(max_##name, T, T, I, SELF, LOWEST, >)  \
+    X(min_##name, T, T, I, SELF, HIGHEST, <)
+#define INTS_SEARCHED(X)                                   \
+    BOTH(X, INT8, int8_t, int32_t, INT8_MIN, INT8_MAX)     \
+    BOTH(X, INT16, int16_t, int32_t, INT16_MIN, INT16_MAX) \
+    BOTH(X, INT32, int32_t, int32_t, INT32_MIN, INT32_MAX) \
+    BOTH(X, INT64, int64_t, int64_t, INT64_MIN, INT64_MAX) \
+    BOTH(X, UINT8, uint8_t, int32_t, 0, UINT8_MAX)         \
+    BOTH(X, UINT16, uint16_t, int32_t, 0, UINT16_MAX)      \
+    BOTH(X, UINT32, uint32_t, int32_t, 0, UINT32_MAX)      \
+    BOTH(X, UINT64, uint64_t, int64_t, 0, UINT64_MAX)      \
+    BOTH(X, BOOL, tfd_bool, int32_t, 0, 1)
 
 /* ---- Rows of float and double -------------------------------------------- */
 
@@ -184,10 +203,7 @@ VECTOR_ROW(min_DOUBLE, double, __m128d, pd, _mm_min_pd, <, (double)INFINITY)
 
 #else
 
-SEARCH_ROW(max_FLOAT, float, float, SELF, -INFINITY, >)
-SEARCH_ROW(min_FLOAT, float, float, SELF, INFINITY, <)
-SEARCH_ROW(max_DOUBLE, double, double, SELF, -(double)INFINITY, >)
-SEARCH_ROW(min_DOUBLE, double, double, SELF, (double)INFINITY, <)
+FLOATS_SEARCHED(SEARCH_ROW)
 
 #endif
 
@@ -240,28 +256,22 @@ SEARCH_ROW(min_DOUBLE, double, double, SELF, (double)INFINITY, <)
         return at;                                                       \
     }
 
-#define NARROW_SEARCHES(name, number, T)                              \
-    NARROW_ROW(max_##name, T, TFD_INFINITE_##name, 0)                 \
-    NARROW_ROW(min_##name, T, TFD_INFINITE_##name, 0x8000)            \
-    SEARCH(max_##name, T, float, int32_t, T##_to_float, -INFINITY, >) \
-    SEARCH(min_##name, T, float, int32_t, T##_to_float, INFINITY, <)
+NARROW_ROW(max_HALF, tfd_half, TFD_INFINITE_HALF, 0)
+NARROW_ROW(min_HALF, tfd_half, TFD_INFINITE_HALF, 0x8000)
+NARROW_ROW(max_BFLOAT16, tfd_bfloat16, TFD_INFINITE_BFLOAT16, 0)
+NARROW_ROW(min_BFLOAT16, tfd_bfloat16, TFD_INFINITE_BFLOAT16, 0x8000)
 
 /* ---- Loops --------------------------------------------------------------- */
 
-TFD_HALF_DTYPES(NARROW_SEARCHES)
-SEARCH(max_FLOAT, float, float, int32_t, SELF, -INFINITY, >)
-SEARCH(min_FLOAT, float, float, int32_t, SELF, INFINITY, <)
-SEARCH(max_DOUBLE, double, double, int64_t, SELF, -(double)INFINITY, >)
-SEARCH(min_DOUBLE, double, double, int64_t, SELF, (double)INFINITY, <)
-SEARCHES(INT8, int8_t, int8_t, int32_t, SELF, INT8_MIN, INT8_MAX)
-SEARCHES(INT16, int16_t, int16_t, int32_t, SELF, INT16_MIN, INT16_MAX)
-SEARCHES(INT32, int32_t, int32_t, int32_t, SELF, INT32_MIN, INT32_MAX)
-SEARCHES(INT64, int64_t, int64_t, int64_t, SELF, INT64_MIN, INT64_MAX)
-SEARCHES(UINT8, uint8_t, uint8_t, int32_t, SELF, 0, UINT8_MAX)
-SEARCHES(UINT16, uint16_t, uint16_t, int32_t, SELF, 0, UINT16_MAX)
-SEARCHES(UINT32, uint32_t, uint32_t, int32_t, SELF, 0, UINT32_MAX)
-SEARCHES(UINT64, uint64_t, uint64_t, int64_t, SELF, 0, UINT64_MAX)
-SEARCHES(BOOL, tfd_bool, tfd_bool, int32_t, SELF, 0, 1)
+INTS_SEARCHED(SEARCH_ROW)
+
+FLOATS_SEARCHED(SEARCH_COLUMNS)
+HALVES_SEARCHED(SEARCH_COLUMNS)
+INTS_SEARCHED(SEARCH_COLUMNS)
+
+FLOATS_SEARCHED(SEARCH)
+HALVES_SEARCHED(SEARCH)
+INTS_SEARCHED(SEARCH)
 
 /* ---- Kernel -------------------------------------------------------------- */
 

@@ -75,9 +75,16 @@ struct row {
     }                                                                       \
     TFD_SIMD_CLONES_WIDE(compare_##name)
 
+#define BUCKETIZED(X)        \
+    X(INT32, int32_t, float) \
+    X(INT64, int64_t, float) \
+    X(FLOAT, float, float)   \
+    X(DOUBLE, double, double)
+
+BUCKETIZED(SEARCH)
+BUCKETIZED(COMPARE_ALL)
+
 #define BUCKETIZE(name, T, F)                                           \
-    SEARCH(name, T, F)                                                  \
-    COMPARE_ALL(name, T, F)                                             \
     static void bucketize_##name(void *arg, int64_t begin, int64_t end) \
     {                                                                   \
         const struct row *r = arg;                                      \
@@ -88,10 +95,7 @@ struct row {
             compare_##name(arg, begin, end);                            \
     }
 
-BUCKETIZE(INT32, int32_t, float)
-BUCKETIZE(INT64, int64_t, float)
-BUCKETIZE(FLOAT, float, float)
-BUCKETIZE(DOUBLE, double, double)
+BUCKETIZED(BUCKETIZE)
 
 void tfd_bucketize_release(void *state)
 {

@@ -39,6 +39,7 @@ struct run {
 };
 
 #define FOLD_COUNT (TFD_SEGMENT_MEAN + 1)
+#define INLINE static inline __attribute__((always_inline))
 
 typedef void fold_fn(const struct run *r, int64_t rows);
 
@@ -67,14 +68,14 @@ TFD_HALF_ROWS(ORDERS, FOLD)
 
 /* ---- With vectors -------------------------------------------------------- */
 
-/* Vectors of 2, 4 and 8 of T, wherever they lie. */
-#define VECTOR(T, n)                                               \
-    typedef T T##_##n __attribute__((vector_size((n) * sizeof(T)), \
-                                     aligned(sizeof(T)), may_alias))
-#define VECTORS(T) \
-    VECTOR(T, 2);  \
-    VECTOR(T, 4);  \
-    VECTOR(T, 8)
+/* Vectors of 2, of 4 and of 32 bytes of T, wherever they lie. */
+#define VECTOR(T, word, n)                                            \
+    typedef T T##_##word __attribute__((vector_size((n) * sizeof(T)), \
+                                        aligned(sizeof(T)), may_alias))
+#define VECTORS(T)   \
+    VECTOR(T, 2, 2); \
+    VECTOR(T, 4, 4); \
+    VECTOR(T, whole, 32 / sizeof(T))
 
 VECTORS(float);
 VECTORS(double);
@@ -92,61 +93,51 @@ VECTORS(uint64_t);
 #define MIN(V, a, b) PICK(V, (b) < (a), a, b)
 #define MAX(V, a, b) PICK(V, (b) > (a), a, b)
 
-/* A vector of each row at two places. */
-#define FOLD_TWO(T, V, F, first, second)               \
-    do {                                               \
-        const T *row = r->x;                           \
-        V a = *(const V *)(row + (first));             \
-        V b = *(const V *)(row + (second));            \
-                                                       \
-        for (int64_t i = 1; i < rows; i++) {           \
-            row += r->inner;                           \
-            a = F(V, a, *(const V *)(row + (first)));  \
-            b = F(V, b, *(const V *)(row + (second))); \
-        }                                              \
-        *(V *)((T *)r->y + (first)) = a;               \
-        *(V *)((T *)r->y + (second)) = b;              \
-    } while (0)
+#define AT_ONCE 4 /* vectors of a row */
 
-/* 4 vectors of each row from `at` on, of as many elements at least. */
-#define FOLD_FOUR(T, V, F, at)                              \
-    do {                                                    \
-        const T *row = (const T *)r->x + (at);              \
-        V a = ((const V *)row)[0], b = ((const V *)row)[1]; \
-        V c = ((const V *)row)[2], d = ((const V *)row)[3]; \
-        V *to = (V *)((T *)r->y + (at));                    \
-                                                            \
-        for (int64_t i = 1; i < rows; i++) {                \
-            row += r->inner;                                \
-            a = F(V, a, ((const V *)row)[0]);               \
-            b = F(V, b, ((const V *)row)[1]);               \
-            c = F(V, c, ((const V *)row)[2]);               \
-            d = F(V, d, ((const V *)row)[3]);               \
-        }                                                   \
-        to[0] = a;                                          \
-        to[1] = b;                                          \
-        to[2] = c;                                          \
-        to[3] = d;                                          \
-    } while (0)
+/* `count` vectors of n elements of each row: the first at column `at`, each
+ * `step` columns after the one before. */
+#define FOLD_VECTORS(set, name, T, F, L, n)                                    \
+    TARGET_##set INLINE void set##_##name##_##n(const struct run *r,           \
+                                                int64_t rows, int64_t at,      \
+                                                int64_t step, const int count) \
+    {                                                                          \
+        typedef T##_##n V;                                                     \
+        const T *row = (const T *)r->x + at;                                   \
+        V fold[AT_ONCE];                                                       \
+                                                                               \
+        for (int v = 0; v < count; v++)                                        \
+            fold[v] = *(const V *)(row + v * step);                            \
+        for (int64_t i = 1; i < rows; i++) {                                   \
+            row += r->inner;                                                   \
+            for (int v = 0; v < count; v++)                                    \
+                fold[v] = F(V, fold[v], *(const V *)(row + v * step));         \
+        }                                                                      \
+        for (int v = 0; v < count; v++)                                        \
+            *(V *)((T *)r->y + at + v * step) = fold[v];                       \
+    }
 
 /* Of rows of two elements or more.  L: elements of 32 bytes; the compiler keeps
  * longer vectors in memory. */
-#define WIDE_FOLD(set, name, T, F, L)                                          \
-    TARGET_##set static void set##_##name(const struct run *r, int64_t rows)   \
-    {                                                                          \
-        const int64_t n = r->inner;                                            \
-                                                                               \
-        if (n <= 4)                                                            \
-            FOLD_TWO(T, T##_2, F, 0, n - 2);                                   \
-        else if (n <= 8)                                                       \
-            FOLD_TWO(T, T##_4, F, 0, n - 4);                                   \
-        else if (n < 4 * (L))                                                  \
-            for (int64_t at = 0; at < n; at += 2 * (L))                        \
-                FOLD_TWO(T, T##_##L, F, at < n - (L) ? at : n - (L),           \
-                         at + (L) < n - (L) ? at + (L) : n - (L));             \
-        else                                                                   \
-            for (int64_t at = 0; at < n; at += 4 * (L))                        \
-                FOLD_FOUR(T, T##_##L, F, at < n - 4 * (L) ? at : n - 4 * (L)); \
+#define WIDE_FOLD(set, name, T, F, L, n_)                                    \
+    TARGET_##set static void set##_##name(const struct run *r, int64_t rows) \
+    {                                                                        \
+        const int64_t n = r->inner, last = n - (L), four = n - 4 * (L);      \
+                                                                             \
+        if (n <= 4)                                                          \
+            set##_##name##_2(r, rows, 0, n - 2, 2);                          \
+        else if (n <= 8)                                                     \
+            set##_##name##_4(r, rows, 0, n - 4, 2);                          \
+        else if (n < 4 * (L))                                                \
+            for (int64_t at = 0; at < n; at += 2 * (L)) {                    \
+                const int64_t first = at < last ? at : last;                 \
+                const int64_t second = at + (L) < last ? at + (L) : last;    \
+                                                                             \
+                set##_##name##_whole(r, rows, first, second - first, 2);     \
+            }                                                                \
+        else                                                                 \
+            for (int64_t at = 0; at < n; at += 4 * (L))                      \
+                set##_##name##_whole(r, rows, at < four ? at : four, L, 4);  \
     }
 
 #define TARGET_wide
@@ -163,21 +154,27 @@ VECTORS(uint64_t);
     X(INT32, 3)       \
     X(INT64, 9)
 
-#define WIDE_ROWS(X, set, name, U, T, L) \
-    X(set, add_##name, U, ADD, L)        \
-    X(set, mul_##name, U, MUL, L)        \
-    X(set, min_##name, T, MIN, L)        \
-    X(set, max_##name, T, MAX, L)
+#define WIDE_ROWS(X, set, name, U, T, L, n) \
+    X(set, add_##name, U, ADD, L, n)        \
+    X(set, mul_##name, U, MUL, L, n)        \
+    X(set, min_##name, T, MIN, L, n)        \
+    X(set, max_##name, T, MAX, L, n)
 /* All that such a set of instructions has. */
-#define WIDE_SET(X, set)                           \
-    WIDE_ROWS(X, set, FLOAT, float, float, 8)      \
-    WIDE_ROWS(X, set, DOUBLE, double, double, 4)   \
-    WIDE_ROWS(X, set, INT32, uint32_t, int32_t, 8) \
-    WIDE_ROWS(X, set, INT64, uint64_t, int64_t, 4)
+#define WIDE_SET(X, set, n)                           \
+    WIDE_ROWS(X, set, FLOAT, float, float, 8, n)      \
+    WIDE_ROWS(X, set, DOUBLE, double, double, 4, n)   \
+    WIDE_ROWS(X, set, INT32, uint32_t, int32_t, 8, n) \
+    WIDE_ROWS(X, set, INT64, uint64_t, int64_t, 4, n)
 
-WIDE_SET(WIDE_FOLD, wide)
+WIDE_SET(FOLD_VECTORS, wide, 2)
+WIDE_SET(FOLD_VECTORS, wide, 4)
+WIDE_SET(FOLD_VECTORS, wide, whole)
+WIDE_SET(WIDE_FOLD, wide, )
 #if defined(__x86_64__)
-WIDE_SET(WIDE_FOLD, avx2)
+WIDE_SET(FOLD_VECTORS, avx2, 2)
+WIDE_SET(FOLD_VECTORS, avx2, 4)
+WIDE_SET(FOLD_VECTORS, avx2, whole)
+WIDE_SET(WIDE_FOLD, avx2, )
 #endif
 
 /* ---- Division by counts -------------------------------------------------- */

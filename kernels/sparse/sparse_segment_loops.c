@@ -99,52 +99,64 @@ VECTORS(float);
 VECTOR(float, 8);
 VECTORS(double);
 
-/* `count` vectors of each row: the first at column `at`, each `step` columns
- * after the one before. */
-#define SUM_VECTORS(T, V, count, at, step)                     \
-    do {                                                       \
-        const T *x = (const T *)p->x + (at);                   \
-        V sum[count] = {{0}};                                  \
-                                                               \
-        for (int64_t i = begin; i < end; i++) {                \
-            const T *from = x + row_of(p, kind, i) * p->inner; \
-                                                               \
-            for (int v = 0; v < (count); v++) {                \
-                V value = *(const V *)(from + v * (step));     \
-                                                               \
-                if (kind == BY_LIST)                           \
-                    value *= (T)p->list[i].weight;             \
-                sum[v] += value;                               \
-            }                                                  \
-        }                                                      \
-        for (int v = 0; v < (count); v++)                      \
-            *(V *)(y + (at) + v * (step)) = sum[v] * (T)scale; \
-    } while (0)
+#define SUMS_MAX 8 /* vectors */
+
+/* `count` vectors of n elements of each row: the first at column `at`, each
+ * `step` columns after the one before. */
+#define SUM_VECTORS(name, T, n)                                                \
+    INLINE void sum_##name##_##n(                                              \
+        const struct tfd_picks *p, enum kind kind, int64_t begin, int64_t end, \
+        int64_t at, int64_t step, const int count, T *y, double scale)         \
+    {                                                                          \
+        typedef T##_##n V;                                                     \
+        const T *x = (const T *)p->x + at;                                     \
+        V sum[SUMS_MAX] = {{0}};                                               \
+                                                                               \
+        for (int64_t i = begin; i < end; i++) {                                \
+            const T *from = x + row_of(p, kind, i) * p->inner;                 \
+                                                                               \
+            for (int v = 0; v < count; v++) {                                  \
+                V value = *(const V *)(from + v * step);                       \
+                                                                               \
+                if (kind == BY_LIST)                                           \
+                    value *= (T)p->list[i].weight;                             \
+                sum[v] += value;                                               \
+            }                                                                  \
+        }                                                                      \
+        for (int v = 0; v < count; v++)                                        \
+            *(V *)(y + at + v * step) = sum[v] * (T)scale;                     \
+    }
+
+SUM_VECTORS(FLOAT, float, 2)
+SUM_VECTORS(FLOAT, float, 4)
+SUM_VECTORS(FLOAT, float, 8)
+SUM_VECTORS(DOUBLE, double, 2)
+SUM_VECTORS(DOUBLE, double, 4)
 
 /* Of rows of two elements or more.  L: elements of 32 bytes; the compiler keeps
  * sums of longer vectors in memory. */
-#define WIDE(name, T, L)                                               \
-    INLINE void wide_##name(const struct tfd_picks *p, enum kind kind, \
-                            int64_t begin, int64_t end, int64_t row,   \
-                            double scale)                              \
-    {                                                                  \
-        const int64_t n = p->inner;                                    \
-        T *y = (T *)p->y + row * n;                                    \
-                                                                       \
-        if (n <= 4)                                                    \
-            SUM_VECTORS(T, T##_2, 2, 0, n - 2);                        \
-        else if (n <= 8)                                               \
-            SUM_VECTORS(T, T##_4, 2, 0, n - 4);                        \
-        else if (n <= 2 * (L))                                         \
-            SUM_VECTORS(T, T##_##L, 2, 0, n - (L));                    \
-        else if (n < 8 * (L))                                          \
-            for (int64_t at = 0; at < n; at += 2 * (L))                \
-                SUM_VECTORS(T, T##_##L, 2,                             \
-                            at < n - 2 * (L) ? at : n - 2 * (L), L);   \
-        else                                                           \
-            for (int64_t at = 0; at < n; at += 8 * (L))                \
-                SUM_VECTORS(T, T##_##L, 8,                             \
-                            at < n - 8 * (L) ? at : n - 8 * (L), L);   \
+#define WIDE(name, T, L)                                                       \
+    INLINE void wide_##name(const struct tfd_picks *p, enum kind kind,         \
+                            int64_t begin, int64_t end, int64_t row,           \
+                            double scale)                                      \
+    {                                                                          \
+        const int64_t n = p->inner, two = n - 2 * (L), eight = n - 8 * (L);    \
+        T *y = (T *)p->y + row * n;                                            \
+                                                                               \
+        if (n <= 4)                                                            \
+            sum_##name##_2(p, kind, begin, end, 0, n - 2, 2, y, scale);        \
+        else if (n <= 8)                                                       \
+            sum_##name##_4(p, kind, begin, end, 0, n - 4, 2, y, scale);        \
+        else if (n <= 2 * (L))                                                 \
+            sum_##name##_##L(p, kind, begin, end, 0, n - (L), 2, y, scale);    \
+        else if (n < 8 * (L))                                                  \
+            for (int64_t at = 0; at < n; at += 2 * (L))                        \
+                sum_##name##_##L(p, kind, begin, end, at < two ? at : two, L,  \
+                                 2, y, scale);                                 \
+        else                                                                   \
+            for (int64_t at = 0; at < n; at += 8 * (L))                        \
+                sum_##name##_##L(p, kind, begin, end, at < eight ? at : eight, \
+                                 L, 8, y, scale);                              \
     }
 
 WIDE(FLOAT, float, 8)

@@ -57,18 +57,20 @@ void tfd_narrow_test(enum tfd_dtype t, tfd_range_fn *wide,
     TFD_HALF_TO(name, tfd_bool, tfd_narrow_test, ARITY, FUNCTION, wide)
 
 #ifdef TFD_SIMD_FP16
-#define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION, wide)       \
-    __attribute__((target(TFD_SIMD_FP16))) static void name##_native( \
-        void *arg, int64_t begin, int64_t end)                        \
-        TFD_##ARITY##_BODY(tfd_simd_half, TY, FUNCTION)               \
-                                                                      \
-            static void                                               \
-            name(void *arg, int64_t begin, int64_t end)               \
-    {                                                                 \
-        if (tfd_simd_has_fp16())                                      \
-            name##_native(arg, begin, end);                           \
-        else                                                          \
-            otherwise(TFD_HALF, (wide), arg, begin, end);             \
+#define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION, wide)           \
+    TFD_##ARITY##_EACH(__attribute__((target(TFD_SIMD_FP16))), name,      \
+                       tfd_simd_half, TY, FUNCTION)                       \
+        __attribute__((target(TFD_SIMD_FP16))) static void name##_native( \
+            void *arg, int64_t begin, int64_t end)                        \
+    {                                                                     \
+        name##_each(arg, begin, end);                                     \
+    }                                                                     \
+    static void name(void *arg, int64_t begin, int64_t end)               \
+    {                                                                     \
+        if (tfd_simd_has_fp16())                                          \
+            name##_native(arg, begin, end);                               \
+        else                                                              \
+            otherwise(TFD_HALF, (wide), arg, begin, end);                 \
     }
 #else
 #define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION, wide) \
