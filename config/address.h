@@ -6,7 +6,7 @@
  * Syntax only; nothing is resolved here (a name may be known to the network
  * only later, see config/bind.h and rpc/core/channel.h).
  *
- * Threads: values; no sharing.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_CONFIG_ADDRESS_H
 #define TFD_CONFIG_ADDRESS_H

@@ -6,7 +6,7 @@
  * connects from another one is nobody's user here, and --bind decides about
  * that.
  *
- * Threads: values; parsing blocks on name service, so not on the loop thread.
+ * Threads: any; parsing blocks on name service, so not on the loop thread.
  */
 #ifndef TFD_CONFIG_ALLOW_H
 #define TFD_CONFIG_ALLOW_H

@@ -1,9 +1,10 @@
 /*
- * check_host.h - what --check_config looks at besides the values: what of this
- * host they name.  Nothing is created, opened for writing or listened on.
+ * check_host.h - the second half of --check_config: flags.h has checked the
+ * values, this checks that this host has what they name: files, directories and
+ * addresses.  Nothing is created, opened for writing or listened on.
  *
  * Errors are what would end the start, or the training once it needs it; a note
- * is what may still come, such as a name that does not resolve.
+ * is what may still come, such as a name that does not resolve yet.
  *
  * Threads: any; blocks on name service.
  */

@@ -2,7 +2,8 @@
  * cluster_proto.h - a cluster from a ClusterDef message, as a session's
  * ConfigProto or a ServerDef brings it.
  *
- * Field numbers: TensorFlow's, protobuf/cluster.proto.  Threads: values.
+ * Field numbers: TensorFlow's, protobuf/cluster.proto.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_CONFIG_CLUSTER_PROTO_H
 #define TFD_CONFIG_CLUSTER_PROTO_H

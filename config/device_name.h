@@ -18,7 +18,7 @@
  * following a pointer.  Code on the path of a step compares device numbers,
  * not names.
  *
- * Threads: values; no sharing.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_CONFIG_DEVICE_NAME_H
 #define TFD_CONFIG_DEVICE_NAME_H

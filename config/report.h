@@ -15,7 +15,7 @@
  * line stays one line.  Nothing is allocated; lines above the maximum are
  * counted only.
  *
- * Threads: values; no sharing.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_CONFIG_REPORT_H
 #define TFD_CONFIG_REPORT_H

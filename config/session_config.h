@@ -1,16 +1,16 @@
 /*
- * session_config.h - the fields of a ConfigProto that we honour; the others by
- * name.
+ * session_config.h - reads a ConfigProto, which comes with CreateSession, with
+ * RegisterGraph and in a ServerDef: it keeps the fields that this runtime
+ * honours.
  *
- * A ConfigProto comes with CreateSession, RegisterGraph and in a ServerDef.
- * Fields that ask for something this runtime does not have (thread pools, the
- * optimizers' switches, memory options of GPUs) are collected by name when they
- * are set, so that the log can say once what was not done.
+ * Fields that ask for something this runtime does not have (thread pools,
+ * switches of the optimizers, memory options of GPUs) are collected by name
+ * when they are set, so that the log can say once what was not done.
  *
  * Field numbers: TensorFlow 2.21, protobuf/config.proto.
  *
  * Ownership: owns its filters; cluster_def borrows from the bytes read.
- * Threads: values; read-only once read.
+ * Threads: any; read-only once read.
  */
 #ifndef TFD_CONFIG_SESSION_CONFIG_H
 #define TFD_CONFIG_SESSION_CONFIG_H

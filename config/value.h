@@ -5,7 +5,7 @@
  * The readers take the whole text or fail with INVALID_ARGUMENT; the status
  * text then says what is wrong and what to write instead, for report.h.
  *
- * Threads: values; no sharing.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_CONFIG_VALUE_H
 #define TFD_CONFIG_VALUE_H

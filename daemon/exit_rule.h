@@ -1,5 +1,5 @@
 /*
- * exit_rule.h - when a server stops by itself (--exit_when).
+ * exit_rule.h - decides when a server stops by itself (--exit_when).
  *
  *     workers-exit   every worker and chief that came has left, and one came
  *     chief-exit     the chief has left
@@ -7,14 +7,16 @@
  *
  * A task has come once its master opened a session on our worker.  It has left
  * when it says tfd.Peer/Leaving, as a tfd does that stops cleanly, or when its
- * trainer has closed its session and opened none for 5 s.  Whatever else ends a
- * session is no exit: the trainer may be started again.  What one that was
- * killed has left open on a master that lives on stops counting when a later
- * session of that task is closed, unless steps still run in it.
+ * trainer has closed its session and opened none for 5 s.  A session that ends
+ * in any other way is not an exit, since the trainer may be started again.
+ *
+ * A trainer that was killed leaves its session open on a master that lives on.
+ * Such a session no longer counts once a later session of the same task has
+ * been closed, unless steps still run in it.
  *
  * A worker that asks for variables before the chief has come closes its session
- * and comes back after Python's recovery_wait_secs of 30 s: until the chief has
- * come, 5 s are a minute.
+ * and comes back after Python's recovery_wait_secs of 30 s.  So until the chief
+ * has come, the 5 s are a minute.
  *
  * Threads: loop thread.
  */

@@ -1,6 +1,7 @@
 /*
- * own_name.h - where this task listens, when its name may not resolve yet: in
- * Kubernetes, and while a host boots, a name comes seconds after the process.
+ * own_name.h - finds the address to listen on, and waits where the name of this
+ * task does not resolve yet: in Kubernetes, and while a host boots, a name
+ * comes seconds after the process.
  *
  * Threads: the main thread; SIGTERM and SIGINT are handled here while it waits,
  * and as before afterwards.

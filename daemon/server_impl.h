@@ -1,5 +1,10 @@
 /*
- * server_impl.h - the parts of a server as the other files of daemon/ see them.
+ * server_impl.h - the parts of a server (server.h) that the other files of
+ * daemon/ use, such as its master, worker, loop and configuration; what it
+ * counts; and holds, with which a thread of this process keeps it from
+ * stopping.
+ *
+ * Threads: said at the holds; all else on the loop thread.
  */
 #ifndef TFD_DAEMON_SERVER_IMPL_H
 #define TFD_DAEMON_SERVER_IMPL_H

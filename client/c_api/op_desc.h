@@ -1,15 +1,18 @@
 /*
- * op_desc.h - a TF_OperationDescription: what a new operation shall be, as it
- * is collected call by call.  Mistakes are kept for finish(), which reports
- * those of the first of these kinds that there are, as TensorFlow does:
+ * op_desc.h - a TF_OperationDescription: collects, call by call, what a new
+ * operation shall be, until TF_FinishOperation() adds it to the graph.
  *
- *     st         no memory, or something of another graph: the first one
- *     name       is taken
- *     misuse     outputs that do not exist: a line each
- *     errors     what does not fit the definition: a line each
- *     the node   what the graph finds: values of attributes, shapes
+ * Mistakes are collected too and reported by tfd_op_desc_finish() alone.  They
+ * have kinds, and only those of the first kind in this list that occurred are
+ * reported, as TensorFlow does:
  *
- * Threads: one at a time; the graph's lock is not held, but for finish().
+ *     st         no memory, or an input of another graph; the first one
+ *     name       the name is taken
+ *     misuse     inputs that name outputs which do not exist; a line each
+ *     errors     what does not fit the op's definition; a line each
+ *     the node   what adding it to the graph finds: attributes, shapes
+ *
+ * Threads: one at a time.  The graph's lock is held in finish() only.
  */
 #ifndef TFD_CLIENT_OP_DESC_H
 #define TFD_CLIENT_OP_DESC_H

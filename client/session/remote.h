@@ -1,8 +1,11 @@
 /*
- * remote.h - a session on a server behind a connection: remote_session.c opens,
- * extends and closes it, remote_steps.c runs its steps.
+ * remote.h - a TF_Session whose server is behind a connection: remote_session.c
+ * opens, extends and closes it, remote_steps.c runs its steps.
  *
- * Threads: fields are the loop thread's where that is said.
+ * A program's thread posts each request to the loop thread of the clients
+ * (loop_thread.h) and sleeps until it is answered.
+ *
+ * Threads: any call; fields that say so belong to the loop thread alone.
  */
 #ifndef TFD_CLIENT_REMOTE_H
 #define TFD_CLIENT_REMOTE_H

@@ -1,9 +1,10 @@
 /*
- * server_config.h - configurations of servers that are not started by flags:
- * from a ServerDef, or for sessions without target from a ConfigProto.
+ * server_config.h - makes the configuration (struct tfd_config) of a server
+ * that is not started by command line flags: one that a program starts with a
+ * ServerDef, or one for sessions without target, with their ConfigProto.
  *
- * Both go through the reader of flags (config/flags.h), so there is one place
- * that knows defaults and rules.
+ * Both are turned into flags and read by the parser of the command line
+ * (config/flags.h), so that one place knows defaults and rules.
  *
  * Threads: any.
  */

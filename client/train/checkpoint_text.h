@@ -1,8 +1,9 @@
 /*
- * checkpoint_text.h - the text form of CheckpointState: one "key: value" after
+ * checkpoint_text.h - reads and writes CheckpointState as protobuf text, which
+ * is what the file `checkpoint` of a directory holds: one "key: value" after
  * another, values strings or numbers, comments from '#' to the end of a line.
  *
- * Threads: values.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_CLIENT_CHECKPOINT_TEXT_H
 #define TFD_CLIENT_CHECKPOINT_TEXT_H

@@ -1,6 +1,7 @@
 /*
- * gradients.h - derivatives of outputs of a program's graph, added to it as
- * operations (kernels/core/gradient_walk.h).
+ * gradients.h - adds to a program's graph the operations that compute the
+ * derivatives of some of its outputs; kernels/core/gradient_walk.h does the
+ * work.
  *
  * Threads: the graph's lock is held.
  */

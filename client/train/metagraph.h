@@ -2,7 +2,7 @@
  * metagraph.h - a MetaGraphDef as a trainer reads it: views of its bytes.
  *
  * Field numbers: TensorFlow's meta_graph.proto.  Ownership: everything borrows
- * from the bytes.  Threads: values.
+ * from the bytes.  Threads: any; nothing is shared.
  */
 #ifndef TFD_CLIENT_METAGRAPH_H
 #define TFD_CLIENT_METAGRAPH_H

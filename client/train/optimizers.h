@@ -1,8 +1,9 @@
 /*
- * optimizers.h - TFD_Minimize() in two halves, so that something may come
- * between the gradients and their use (sync_replicas.c).
+ * optimizers.h - TFD_Minimize() in two halves, the one that computes gradients
+ * and the one that applies them, so that sync_replicas.c can collect the
+ * gradients of all workers between the two.
  *
- * Threads: those of tfd/train.h.
+ * Threads: as in tfd/train.h.
  */
 #ifndef TFD_CLIENT_OPTIMIZERS_H
 #define TFD_CLIENT_OPTIMIZERS_H

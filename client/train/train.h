@@ -1,6 +1,6 @@
 /*
- * train.h - the trainer for the daemon: tfd/train.h's, on a server of this
- * process.
+ * train.h - the trainer of tfd/train.h as the daemon uses it for --train: on a
+ * server of the same process, and with our own status in place of TF_Status.
  *
  * Threads: as in tfd/train.h.
  */

@@ -1,7 +1,9 @@
 /*
- * training_saver.h - a saver for a MetaGraphDef without one.
+ * training_saver.h - adds the operations that save and restore all global
+ * variables to a MetaGraphDef that was exported without a saver, so that a
+ * trainer can write checkpoints of it.
  *
- * Threads: who builds the training.
+ * Threads: the one that builds the trainer's graph.
  */
 #ifndef TFD_CLIENT_TRAINING_SAVER_H
 #define TFD_CLIENT_TRAINING_SAVER_H

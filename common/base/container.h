@@ -1,6 +1,9 @@
 /*
- * container.h - from a member to the struct that it is part of: how posts,
- * timers and jobs find what they belong to.
+ * container.h - finds the struct that a member is part of (container_of).
+ * Posts, timers and jobs are embedded in what they belong to, and their
+ * callbacks get back to it this way.
+ *
+ * Threads: any; there is no state.
  */
 #ifndef TFD_COMMON_CONTAINER_H
 #define TFD_COMMON_CONTAINER_H

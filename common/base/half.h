@@ -8,7 +8,7 @@
  * becomes follows TensorFlow on x86-64: a half keeps its sign and payload, a
  * bfloat16 does not.  A double is narrowed by way of float, as there.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_COMMON_HALF_H
 #define TFD_COMMON_HALF_H

@@ -1,7 +1,7 @@
 /*
  * min.h - the smaller and the larger of two counts.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_COMMON_MIN_H
 #define TFD_COMMON_MIN_H

@@ -16,7 +16,7 @@
  * Fields of a wrong wire type come out with their actual wire type; the helpers
  * below treat them as damage (INVALID_ARGUMENT at tfd_pb_end()).
  *
- * Threads: values; no sharing.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_COMMON_PBIO_H
 #define TFD_COMMON_PBIO_H

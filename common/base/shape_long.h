@@ -8,7 +8,7 @@
  * the product of the dimensions over 1 fits 63 bits, all shapes without zeros
  * fit, and those with up to 80 dimensions that are zero or unknown.
  *
- * Threads: values; tfd_shape_long_seen() may be asked from any.
+ * Threads: any; all calls share what tfd_shape_long_seen() tells.
  */
 #ifndef TFD_COMMON_SHAPE_LONG_H
 #define TFD_COMMON_SHAPE_LONG_H

@@ -4,7 +4,7 @@
  * A view borrows; who owns the bytes is said where the view is stored.  Views
  * are not terminated: print them with TFD_STR_FMT, TFD_STR_ARG.
  *
- * Threads: values; no sharing.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_COMMON_STR_H
 #define TFD_COMMON_STR_H

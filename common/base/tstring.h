@@ -13,7 +13,7 @@
  * small one (tfd_tstring_view) is then of the old place.
  *
  * Source of the layout: TensorFlow 2.21, ctstring_internal.h.
- * Threads: values.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_COMMON_TSTRING_H
 #define TFD_COMMON_TSTRING_H

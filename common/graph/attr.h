@@ -2,7 +2,7 @@
  * attr.h - AttrValue messages, read in place and checked against what an op
  * says about an attribute.  Kernels use the typed access of graph.h instead.
  *
- * Threads: values; no sharing.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_COMMON_ATTR_H
 #define TFD_COMMON_ATTR_H

@@ -9,7 +9,7 @@
  * call, whose attributes take the place of the signature's.
  *
  * Ownership: everything lies in the graph's arena and lives as long.
- * Threads: the graph's rule.
+ * Threads: as for the graph (graph.h).
  */
 #ifndef TFD_COMMON_FUNCTION_H
 #define TFD_COMMON_FUNCTION_H

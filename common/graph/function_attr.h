@@ -2,7 +2,7 @@
  * function_attr.h - replaces the placeholders in the attributes of a function's
  * body by the attributes of the node that calls the function.
  *
- * Threads: values; the arena's rule applies.
+ * Threads: one at a time for an arena.
  */
 #ifndef TFD_COMMON_FUNCTION_ATTR_H
 #define TFD_COMMON_FUNCTION_ATTR_H

@@ -10,7 +10,7 @@
  * "node:out:2": argument or output of the definition, then which of a list's
  * tensors; without that number, all of them.
  *
- * Ownership: arena.  Threads: the graph's rule.
+ * Ownership: arena.  Threads: as for the graph (graph.h).
  */
 #ifndef TFD_COMMON_FUNCTION_BODY_H
 #define TFD_COMMON_FUNCTION_BODY_H

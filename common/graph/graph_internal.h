@@ -1,5 +1,8 @@
 /*
- * graph_internal.h - what the files that make up graphs share: graph*.c only.
+ * graph_internal.h - functions that the files which implement graph.h
+ * (common/graph/graph*.c) call of each other; nobody else includes this.
+ *
+ * Threads: as for the graph (graph.h).
  */
 #ifndef TFD_COMMON_GRAPH_INTERNAL_H
 #define TFD_COMMON_GRAPH_INTERNAL_H

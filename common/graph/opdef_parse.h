@@ -2,7 +2,7 @@
  * opdef_parse.h - the text of a definition, parsed; between opdef.c and
  * opdef_parse.c only.
  *
- * Threads: any; the arena's rule applies.
+ * Threads: one at a time for an arena.
  */
 #ifndef TFD_COMMON_OPDEF_PARSE_H
 #define TFD_COMMON_OPDEF_PARSE_H

@@ -2,7 +2,7 @@
  * opdef_read.h - an OpDef message, as functions have for their signature, into
  * the form that definitions have (opdef.h).
  *
- * Threads: any; the arena's rule applies.
+ * Threads: one at a time for an arena.
  */
 #ifndef TFD_COMMON_OPDEF_READ_H
 #define TFD_COMMON_OPDEF_READ_H

@@ -1,10 +1,12 @@
 /*
- * opdef_scan.h - reads the texts of definitions word by word; for opdef_*.c.
+ * opdef_scan.h - a scanner for the text of op definitions (opdef.h): it reads
+ * names, numbers and punctuation from left to right, for opdef_*.c.
  *
- * Functions named after what they read fail with INTERNAL, naming the op and
- * the place, when something else is there; eat() and end() only tell.
+ * A function that is named after what it reads fails with INTERNAL, naming the
+ * op and the place, when something else stands there.  eat() and end() answer
+ * yes or no and do not fail.
  *
- * Threads: values; no sharing.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_COMMON_OPDEF_SCAN_H
 #define TFD_COMMON_OPDEF_SCAN_H

@@ -10,7 +10,8 @@
  *         tfd_unknown_ops_see(&u, other->op_name);
  *     return tfd_unknown_ops_fail(&u, TFD_STR_EMPTY, st);
  *
- * Ownership: names are borrowed until the end.  Threads: the graph's rule.
+ * Ownership: names are borrowed until the end.
+ * Threads: as for the graph (graph.h).
  */
 #ifndef TFD_COMMON_UNKNOWN_OPS_H
 #define TFD_COMMON_UNKNOWN_OPS_H

@@ -1,9 +1,11 @@
 /*
- * graphdef_parts.h - what of a GraphDef is not nodes: versions and the function
- * library; for graphdef*.c only.
+ * graphdef_parts.h - reads those parts of a GraphDef that are not nodes, its
+ * versions and its library of functions; for graphdef*.c only.
  *
  * Both are read before nodes are added and assigned after, so that a failure
  * leaves the graph as it was.
+ *
+ * Threads: as for the graph (common/graph/graph.h).
  */
 #ifndef TFD_COMMON_GRAPHDEF_PARTS_H
 #define TFD_COMMON_GRAPHDEF_PARTS_H

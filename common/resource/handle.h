@@ -1,8 +1,10 @@
 /*
- * handle.h - elements of RESOURCE tensors: the name of a resource, counted.
+ * handle.h - a handle is one element of a RESOURCE tensor.  It names a resource
+ * (a variable, a queue, a table) by device, container, name and type, and is
+ * reference counted.
  *
  * The first kernel that looks the resource up leaves the pointer in the handle,
- * where it stays as long as the handle does
+ * where it stays as long as the handle does, so that later look-ups cost a load
  * (daemon/worker/state/kctx_resource.c).
  *
  * Threads: any.

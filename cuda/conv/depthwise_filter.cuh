@@ -1,10 +1,10 @@
 /*
- * depthwise_filter.cuh - the gradient of depthwise convolutions by their
- * filter.
+ * depthwise_filter.cuh - computes the gradient of a depthwise convolution by
+ * its filter on a GPU.
  *
- * An element of it is a sum over all pixels: pieces of them are folded by a
- * block each, and the pieces in their order, so that results are the same bits
- * in every run.
+ * An element of that gradient is a sum over all pixels.  Pixels are divided
+ * into pieces: a block folds each piece, then the pieces are folded in their
+ * order, so that results are the same bits in every run.
  */
 #ifndef TFD_CUDA_DEPTHWISE_FILTER_CUH
 #define TFD_CUDA_DEPTHWISE_FILTER_CUH

@@ -1,7 +1,8 @@
 /*
- * depthwise_planes.cuh - depthwise convolutions with channels second: a thread
- * has 16 bytes of columns of one channel, and each tap has one number of the
- * filter for all of them (planes.cuh).
+ * depthwise_planes.cuh - depthwise convolutions on a GPU for images with
+ * channels second (NCHW).  A thread computes 16 bytes of neighbouring columns
+ * of one channel, and loads one number of the filter per tap for all of them
+ * (cuda/lib/planes.cuh).
  */
 #ifndef TFD_CUDA_DEPTHWISE_PLANES_CUH
 #define TFD_CUDA_DEPTHWISE_PLANES_CUH

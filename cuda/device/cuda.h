@@ -1,6 +1,11 @@
 /*
- * cuda.h - what a build has of CUDA: all.c when nvcc is there, else none.c,
- * which has nothing.
+ * cuda.h - the only two things that the rest of the program sees of CUDA: the
+ * driver's table of functions and the list of kernel families.
+ *
+ * cuda/device/all.c defines both in a build with nvcc.  In a build without it
+ * cuda/device/none.c does: no driver, no families, so the task has no GPU.
+ *
+ * Threads: any; constants.
  */
 #ifndef TFD_CUDA_CUDA_H
 #define TFD_CUDA_CUDA_H

@@ -1,12 +1,13 @@
 /*
- * cuda_device.h - one GPU, or a part of one: its memory, its streams, its
- * events.
+ * cuda_device.h - one GPU, or one of several virtual devices on it: its memory,
+ * its streams, its events.
  *
- * Kernels enqueue on `stream` and use k->memory, which is `pool`; those that
- * are captured (capture.h) have another stream and another pool of it.  Copies
- * of more than a few pages have streams of their own, so that they overlap with
- * kernels, and wait for what they must; what they bring is in blocks of an
- * copy_pool (copy_pool.h), which are the pool's as well.
+ * Kernels are enqueued on `stream` and allocate from `pool`, which they know as
+ * k->memory; kernels that are being captured (capture.h) have a stream and a
+ * pool of the capture instead.  Copies of more than a few pages have streams of
+ * their own, so that they overlap with kernels and wait only for what they
+ * must; what they bring lies in blocks of the copy pool (copy_pool.h), which
+ * takes its memory from `pool`.
  *
  * A device that fails (an illegal access, memory that cannot be corrected) is
  * lost for the whole process: everything that waits for it ends with an error,

@@ -1,7 +1,12 @@
 /*
- * forward.cuh - kernels that fused ones begin with: MatMul (matmul.cu), Conv2D
- * (conv.cu), FusedBatchNormV3 (batch_norm.cu).  Each makes output 0 of k, whose
- * first inputs are its own.
+ * forward.cuh - the compute functions of MatMul (matmul.cu), Conv2D (conv.cu)
+ * and FusedBatchNormV3 (batch_norm.cu), for the kernels of fused ops, which run
+ * one of them first.
+ *
+ * Each makes output 0 of k from the first inputs of k; the inputs that follow
+ * are for the steps that the fused kernel adds (kernels/nn/epilogue.h).
+ *
+ * Threads: as compute(), which only enqueues.
  */
 #ifndef TFD_CUDA_FORWARD_CUH
 #define TFD_CUDA_FORWARD_CUH

@@ -1,11 +1,12 @@
 /*
- * box.cuh - boxes of elements: taken out of a tensor, or placed in one that has
- * another value around them.
+ * box.cuh - copies a box of elements on the GPU: out of a tensor (Slice), or
+ * into a tensor that has another value around it (Pad).
  *
- * Elements are 1, 2, 4, 8 or 16 bytes, whatever they mean.  Axes that lie
- * behind each other become one, and two neighbours one wider element, up to 16
- * bytes, where all lengths and places allow that.  Coordinates are of 32 bits
- * where they suffice, since a GPU divides those several times as fast.
+ * Elements are 1, 2, 4, 8 or 16 bytes, whatever they mean.  Axes that are
+ * contiguous become one axis, and two neighbouring elements one of twice the
+ * width, up to 16 bytes, where all lengths and offsets allow that.  Coordinates
+ * are of 32 bits where they suffice, since a GPU divides those several times as
+ * fast.
  */
 #ifndef TFD_CUDA_BOX_CUH
 #define TFD_CUDA_BOX_CUH

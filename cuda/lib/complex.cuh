@@ -1,10 +1,12 @@
 /*
- * complex.cuh - complex numbers as kernels compute with them: the bytes of
- * tfd_complex64 and tfd_complex128, with operators, so that the functions that
- * other types have are theirs, too.
+ * complex.cuh - complex numbers for GPU kernels: the bytes of tfd_complex64 and
+ * tfd_complex128, with operators, so that templates written for real types
+ * serve these too.
  *
- * A real number becomes one by itself.  Products and quotients are those of
+ * A real number converts implicitly.  Products and quotients are computed as in
  * kernels/vector/complex_math.h.
+ *
+ * Threads: any; there is no state.
  */
 #ifndef TFD_CUDA_COMPLEX_CUH
 #define TFD_CUDA_COMPLEX_CUH

@@ -1,6 +1,8 @@
 /*
- * depthwise.cuh - the geometry of depthwise convolutions, and what they read:
- * N channels that lie behind each other, or one in any layout.
+ * depthwise.cuh - what the GPU kernels of depthwise convolutions share: the
+ * sizes of a convolution as divisors, the coordinates of an element of an
+ * image, and loads of x and of the filter, N neighbouring channels at a time or
+ * one channel in either layout.
  */
 #ifndef TFD_CUDA_DEPTHWISE_CUH
 #define TFD_CUDA_DEPTHWISE_CUH

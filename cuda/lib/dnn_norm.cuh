@@ -1,15 +1,16 @@
 /*
- * dnn_norm.cuh - FusedBatchNorm and its gradient by cuDNN, while training, as
- * TensorFlow has it.
+ * dnn_norm.cuh - FusedBatchNorm in training, and its gradient, by cuDNN, with
+ * TensorFlow's results.
  *
- * Asked before the kernels of batch_norm.cu, which do what is left: inference,
- * a single element for each channel, an epsilon below cuDNN's least, tensors
- * that are too large for it, TF_DETERMINISTIC_OPS=1 and
+ * These are tried before the kernels of batch_norm.cu, which do the rest:
+ * inference, a single element for each channel, an epsilon below cuDNN's least,
+ * tensors that are too large for it, TF_DETERMINISTIC_OPS=1 and
  * TF_CUDNN_DETERMINISTIC=1, no cuDNN or one without these functions, and what
- * it refuses.  A device remembers that, by shape.
+ * it refuses.  A device remembers the answer by shape.
  *
- * Outputs mean the same either way (kernels/nn/batch_norm.h): the second that is
- * kept for the gradient is the variance, of which cuDNN is given what it wants.
+ * Outputs mean the same either way (kernels/nn/batch_norm.h): of the two that
+ * are kept for the gradient the second is the variance, from which the gradient
+ * computes the inverse deviation that cuDNN asks for.
  *
  * Threads: any; what is remembered is guarded by the device's lock.
  */

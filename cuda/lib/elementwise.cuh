@@ -1,14 +1,19 @@
 /*
  * elementwise.cuh - kernels whose element i of the output depends on element i
- * of each input, after broadcasting: what kernels/core/elementwise.h is to a CPU.
+ * of each input, after broadcasting: what kernels/core/elementwise.h is to a
+ * CPU.
  *
  * A function is a type with operator(), usually made by CUDA_FUNCTION1 or 2.
- * Operands of one shape, or of which one is a scalar, run over packs of 16
- * bytes; others by strides, of packs where the rows that run along memory (the
- * plan's: kernels/core/broadcast.h) are a multiple of them, else as broadcast.cuh
- * says.  Functions that are seldom used are PLAIN: one kernel for all of that,
- * the last, since each is code for every architecture.  Those that cost more
- * than memory does are COSTLY: the same, of packs of one element.
+ * Which kernel runs it depends on the operands:
+ *
+ *     one shape, or one is a scalar   packs of 16 bytes, in order
+ *     rows of whole packs             packs, found by strides
+ *     anything else                   packs that are gathered (broadcast.cuh)
+ *
+ * The rows are those of a plan of kernels/core/broadcast.h.  Each kernel is
+ * code for every architecture.  So a function that is seldom used is marked
+ * PLAIN, and the last kernel alone is compiled for it; one that costs more than
+ * memory does is marked COSTLY, and its packs have one element.
  */
 #ifndef TFD_CUDA_ELEMENTWISE_CUH
 #define TFD_CUDA_ELEMENTWISE_CUH

@@ -1,6 +1,8 @@
 /*
- * fold.cuh - functions of two values that loops fold by, and what each of them
- * begins with.
+ * fold.cuh - the binary functions that reductions fold by on a GPU (sum,
+ * product, larger, smaller), each with its identity element.
+ *
+ * Threads: any; there is no state.
  */
 #ifndef TFD_CUDA_FOLD_CUH
 #define TFD_CUDA_FOLD_CUH

@@ -1,8 +1,10 @@
 /*
- * norm_sums.cuh - two sums of each channel over x, seen as [outer, channels,
- * inner], in one pass and in pieces; who wants them folds the pieces in their
- * order.  Channels that are last are read 16 bytes at a time where their number
- * allows it.
+ * norm_sums.cuh - computes two sums of each channel in one pass over x, seen as
+ * [outer, channels, inner], such as the sums of x and of x squared.
+ *
+ * Blocks leave partial sums, and the caller folds these in their order, so that
+ * results are the same bits in every run.  Where channels are last and their
+ * number allows it, they are read 16 bytes at a time.
  */
 #ifndef TFD_CUDA_NORM_SUMS_CUH
 #define TFD_CUDA_NORM_SUMS_CUH

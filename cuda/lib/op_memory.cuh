@@ -1,9 +1,12 @@
 /*
- * op_memory.cuh - adds up and clears the tensors that ops keep on a device
- * besides their outputs (kernels/core/op_memory.h): the `range` of such
- * kernels.
+ * op_memory.cuh - the GPU's side of kernels/core/op_memory.h: adds two of the
+ * tensors that ops keep on a device besides their outputs (elements of arrays
+ * and lists), and clears one.  A kernel of such an op has these functions as
+ * its `range`.
  *
- * Sums are AddN's: narrow types are summed in float.
+ * Sums are AddN's: half and bfloat16 are summed in float.
+ *
+ * Threads: any; what is done is enqueued on the kernel's stream.
  */
 #ifndef TFD_CUDA_PLACE_CUH
 #define TFD_CUDA_PLACE_CUH

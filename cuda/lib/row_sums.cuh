@@ -1,9 +1,12 @@
 /*
- * row_sums.cuh - sums rows of an input into rows of an output, by picks: from
- * which row of an input, to which of the output.  Picks are ordered by where
- * they go, and each sum is folded in an order that depends on sizes alone, so
- * that the bits are the same in every run, without atomic additions.  Columns
- * move 16 bytes at a time where rows are a multiple of that.
+ * row_sums.cuh - sums rows of an input into rows of an output on a GPU, as
+ * SparseSegmentSum and its kin need it.  A list of picks says which input row
+ * goes to which output row.
+ *
+ * Picks are ordered by output row, and each sum is folded in an order that
+ * depends on sizes alone, so that the bits are the same in every run; there are
+ * no atomic additions.  Columns move 16 bytes at a time where rows are a
+ * multiple of that.
  */
 #ifndef TFD_CUDA_ROW_SUMS_CUH
 #define TFD_CUDA_ROW_SUMS_CUH

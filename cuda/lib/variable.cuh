@@ -1,9 +1,13 @@
 /*
- * variable.cuh - variables that are changed in place on a GPU.
+ * variable.cuh - makes a variable's value ready to be changed in place on a
+ * GPU.
  *
  * A value that others can still see is copied first, on the stream
- * (kernels/state/variable.h says why).  That is once, where a capture is for ever,
- * and the variable would get memory of the capture, so it is refused there.
+ * (kernels/state/variable.h says why).  Kernels that are being captured cannot
+ * do that and are refused: the copy would be done once and then repeated by
+ * every launch, and the variable would get memory of the capture.
+ *
+ * Threads: the variable's lock is held.
  */
 #ifndef TFD_CUDA_VARIABLE_CUH
 #define TFD_CUDA_VARIABLE_CUH

@@ -1,7 +1,8 @@
 /*
- * windows.cuh - the geometry of pools: which elements of images a window has,
- * and in which windows an element is.  A thread has a pack of results: along
- * channels (below) or, with channels second, along columns (planes.cuh).
+ * windows.cuh - the geometry of pooling on a GPU: which elements of an image a
+ * window covers, and which windows cover an element.  A thread computes a pack
+ * of neighbouring results: along channels (this file) or, where channels are
+ * second, along columns (planes.cuh).
  */
 #ifndef TFD_CUDA_WINDOWS_CUH
 #define TFD_CUDA_WINDOWS_CUH

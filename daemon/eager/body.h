@@ -1,13 +1,14 @@
 /*
- * body.h - a function's body as the nodes of a GraphDef: arguments are nodes of
- * whoever writes them, names and edges those of the body.
+ * body.h - writes a function's body into a GraphDef, with the names and edges
+ * of the body.  The nodes that stand for its arguments are the caller's.
  *
  *     init, fill in library   what the function calls, and itself
  *     read                    the body is there: types, arguments, results
  *     put_nodes, edge         into def
  *     deinit
  *
- * The body is read by way of a graph that has nothing but its library.
+ * To resolve names and attributes the body is first read into a temporary graph
+ * that has nothing but its library.
  *
  * Ownership: embedded.  Threads: one at a time.
  */

@@ -1,6 +1,7 @@
 /*
- * called.h - the functions that a function calls, and those that these call:
- * what its graph needs of a context's library.
+ * called.h - collects the functions that a function calls, directly or by way
+ * of others (the transitive closure), out of a context's library: a worker that
+ * registers the function's graph needs their definitions with it.
  *
  * Threads: loop thread.
  */

@@ -1,8 +1,10 @@
 /*
- * component.h - RunComponentFunction: one run of a part of a function that its
- * owner has cut and registered here.  Results stay here under the owner's
- * operation, by the numbers that the owner gives; of an operation -1 they are
- * the answer.
+ * component.h - RunComponentFunction: runs the part of a function that belongs
+ * to this task.  The task that owns the whole function has cut it into parts,
+ * and has registered this one here.
+ *
+ * Results stay here as handles, under the operation number that the owner
+ * gives.  Where that number is -1 they are sent back in the answer instead.
  *
  * Threads: loop thread.
  */

@@ -1,19 +1,21 @@
 /*
- * context.h - a coordinator's view of this task, and all that it keeps here.
+ * context.h - an eager context: the state that one coordinator (a TensorFlow 2
+ * client) keeps on this task, that is its values, functions, graphs and runs.
  *
- * A context is known by a number that the coordinator gives.  Its cluster and
- * the name of this task in it are the coordinator's, too; several contexts live
- * side by side.  It ends when it is closed, or when nobody has called in its
- * name for as long as it said.
+ * A context is known by a number that the coordinator chooses.  Its cluster,
+ * and the name of this task in it, are the coordinator's, too; several contexts
+ * live side by side.  It ends when it is closed, or when nobody has called in
+ * its name for as long as it said.
  *
- * A view counts the coordinator's ideas of the cluster: what comes with a lower
- * one is of the past.
- *
- * A number stands for a step, too: single _Send and _Recv ops meet peers in the
- * rendezvous of that step, which is there as long as the context.
+ * The coordinator numbers its descriptions of the cluster, and `view` is the
+ * number of the newest one: a request to create or close the context that
+ * carries a lower number comes too late, and has no effect.  A context's number
+ * is also that of a step: single _Send and _Recv ops meet peers in the
+ * rendezvous of that step, which lives as long as the context.
  *
  * Ownership: counted; the table holds one reference, each call and each run
- * one.  After it was closed nothing of it is there but its runs.
+ * one.  A context that was closed has nothing but its runs.
+ *
  * Threads: loop thread.
  */
 #ifndef TFD_DAEMON_EAGER_CONTEXT_H

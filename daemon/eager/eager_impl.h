@@ -1,5 +1,6 @@
 /*
- * eager_impl.h - the inside of eager.h, for the files of this folder.
+ * eager_impl.h - struct tfd_eager, the EagerService of a task, as the files of
+ * this folder see it; all others use eager.h.
  *
  * Threads: loop thread.
  */

@@ -8,12 +8,12 @@
  *     (Stateful)PartitionedCall, calls,     the nodes of the function's body
  *     SymbolicGradient
  *
- * and so on in what came of that.  What cannot be expanded stays and runs as
- * one op on a worker: functions that call themselves or are nested deeper than
- * TFD_FUNCTION_DEPTH_MAX, that say _noinline, control flow without the
- * attribute.  Such an op runs in one task: what a session wants that shares its
- * cluster's devices with its functions (share_cluster_devices_in_session) is
- * had by expanding what only says that it would rather not be.
+ * What a body brings is inlined in turn.  Not inlined, and run as one op on a
+ * worker, are functions that call themselves or are nested deeper than
+ * TFD_FUNCTION_DEPTH_MAX, functions that say _noinline, and control flow
+ * without the attribute.  Such an op runs in one task.  So a session whose
+ * functions may use the devices of the whole cluster
+ * (share_cluster_devices_in_session) has the last two inlined as well.
  *
  * Every node can be fetched by its name as before, by its outputs' numbers.
  *

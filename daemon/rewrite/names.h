@@ -1,7 +1,8 @@
 /*
- * names.h - a growing list of names that are views of a request.
+ * names.h - a growing list of names, which are views of a request's bytes.  All
+ * zero is an empty list; its owner frees it.
  *
- * All zero is an empty one; free its list.  Threads: values.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_DAEMON_REWRITE_NAMES_H
 #define TFD_DAEMON_REWRITE_NAMES_H

@@ -1,6 +1,9 @@
 /*
  * matrix_diag_loops.h - copies elements between matrices and their diagonals,
- * on all compute threads.  Elements are plain bytes; nothing is empty.
+ * on all compute threads.  Elements are plain bytes; no matrix and no diagonal
+ * is empty.
+ *
+ * Threads: any.
  */
 #ifndef TFD_KERNELS_MATRIX_DIAG_LOOPS_H
 #define TFD_KERNELS_MATRIX_DIAG_LOOPS_H

@@ -1,7 +1,7 @@
 /*
- * slice_grad.h - gradients of the operations of slice.c.
+ * slice_grad.h - the gradient functions of the operations of slice.c.
  *
- * Threads: the graph's.
+ * Threads: the one that builds the graph.
  */
 #ifndef TFD_KERNELS_SLICE_GRAD_H
 #define TFD_KERNELS_SLICE_GRAD_H

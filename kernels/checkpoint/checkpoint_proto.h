@@ -8,7 +8,7 @@
  * Fields that are zero are left out.  Readers check what they read: an entry
  * they return has a type we know, a legal shape and no negative number.
  *
- * Threads: values.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_KERNELS_CHECKPOINT_PROTO_H
 #define TFD_KERNELS_CHECKPOINT_PROTO_H

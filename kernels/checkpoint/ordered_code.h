@@ -8,7 +8,7 @@
  *            complement, most significant first, XOR a head whose first n bits
  *            are set:  80 | c0 00 | e0 00 00 | ...  So -64 to 63 is one byte.
  *
- * Threads: as the buffer.
+ * Threads: one at a time for a buffer.
  */
 #ifndef TFD_KERNELS_ORDERED_CODE_H
 #define TFD_KERNELS_ORDERED_CODE_H

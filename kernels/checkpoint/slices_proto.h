@@ -8,7 +8,7 @@
  * The TensorProto has neither type nor shape, only the field of values of its
  * type: all integers of up to 32 bits as int32, half as its bits.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SLICES_PROTO_H
 #define TFD_KERNELS_SLICES_PROTO_H

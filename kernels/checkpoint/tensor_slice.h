@@ -17,7 +17,7 @@
  * Error texts and codes are TensorFlow's; where TensorFlow ends the process,
  * on a negative dimension or an end past 2^63, the code is INVALID_ARGUMENT.
  *
- * Threads: values.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_KERNELS_TENSOR_SLICE_H
 #define TFD_KERNELS_TENSOR_SLICE_H

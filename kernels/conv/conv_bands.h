@@ -1,8 +1,10 @@
 /*
- * conv_bands.h - images that are fewer than threads, by oneDNN: each image in
- * bands of rows, each band one call of a primitive of its shape.
+ * conv_bands.h - convolves a batch that has fewer images than there are
+ * threads: each image is cut into bands of rows, a thread takes a band, and
+ * each band is one call of a oneDNN primitive of its shape.
  *
- * How an image is cut depends on its shape alone.  Threads: as conv_gemm.h.
+ * How an image is cut depends on its shape alone, so that results are the same
+ * bits for any number of threads.  Threads: as conv_gemm.h.
  */
 #ifndef TFD_KERNELS_CONV_BANDS_H
 #define TFD_KERNELS_CONV_BANDS_H

@@ -1,6 +1,9 @@
 /*
- * depthwise_back.h - the loops of the gradients of depthwise convolutions where
- * each channel has one filter and the filter is not huge.  Threads: any.
+ * depthwise_back.h - faster loops for the two gradients of depthwise
+ * convolutions.  They serve filters with one filter per channel and at most
+ * TFD_TAPS_MAX taps; depthwise_loops.c has the general ones.
+ *
+ * Threads: any.
  */
 #ifndef TFD_KERNELS_DEPTHWISE_BACK_H
 #define TFD_KERNELS_DEPTHWISE_BACK_H

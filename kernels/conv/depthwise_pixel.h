@@ -5,7 +5,7 @@
  *
  *     y[c] = sum over the taps t of  x[t.x + c] * w[t.w + c]
  *
- * in the order of the taps.  Threads: pure.
+ * in the order of the taps.  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_DEPTHWISE_PIXEL_H
 #define TFD_KERNELS_DEPTHWISE_PIXEL_H

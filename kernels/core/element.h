@@ -1,6 +1,7 @@
 /*
- * element.h - moving elements of any type: numbers as bytes, strings and
- * handles with their ownership.  What array ops are made of.
+ * element.h - copies, gathers, fills and clears elements of any type: numbers
+ * as bytes, strings and handles with their ownership.  Ops that only move
+ * elements are made of these functions.
  *
  * All of them stop between blocks where the thread is told to
  * (common/thread/halt.h), and return TFD_OK then.  Threads: any.

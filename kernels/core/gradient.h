@@ -13,7 +13,7 @@
  * The nodes are those that TensorFlow's Python gradients build, so numbers
  * agree, shortcuts for shapes known while building included.
  *
- * Threads: one, the graph's.
+ * Threads: the one that builds the graph.
  */
 #ifndef TFD_KERNELS_GRADIENT_H
 #define TFD_KERNELS_GRADIENT_H

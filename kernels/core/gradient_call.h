@@ -2,7 +2,7 @@
  * gradient_call.h - gradients of calls of functions, which have no gradient
  * function of their own.
  *
- * Threads: one, the graph's.
+ * Threads: the one that builds the graph.
  */
 #ifndef TFD_KERNELS_GRADIENT_CALL_H
 #define TFD_KERNELS_GRADIENT_CALL_H

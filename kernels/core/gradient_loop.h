@@ -1,18 +1,19 @@
 /*
- * gradient_loop.h - the gradient of a while loop: a loop that runs as often,
- * backwards.
+ * gradient_loop.h - adds the gradient of a while loop to a graph: a loop that
+ * runs as often, backwards.
  *
  *     forward   counts its iterations; what the gradient reads of one is pushed
  *               onto a stack
  *     backward  counts down; pops what was pushed, derives the body by the loop
  *               variables and sums up what comes for invariants
  *
- * A loop is told by its LoopCond: its variables are what is switched by it,
- * its frame has the name that their Enter nodes give.  It may come from
- * TF_FinishWhile() or from a GraphDef.  Loops within loops are refused, and so
- * is a body that keeps values of a conditional.
+ * The LoopCond identifies a loop: its variables are the values that are
+ * switched by it, its frame has the name that their Enter nodes give.  It may
+ * come from TF_FinishWhile() or from a GraphDef.  Loops within loops are
+ * refused, and so is a body that keeps values of a conditional.
  *
  * Ownership: the walk's arena; tfd_gradient_loop_deinit() for the rest.
+ * Threads: the one that builds the graph.
  */
 #ifndef TFD_KERNELS_GRADIENT_LOOP_H
 #define TFD_KERNELS_GRADIENT_LOOP_H

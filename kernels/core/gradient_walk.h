@@ -9,7 +9,7 @@
  * While loops that are no part of others are gone through backwards by loops of
  * their own (gradient_loop.h).
  *
- * Threads: one, the graph's.
+ * Threads: the one that builds the graph.
  */
 #ifndef TFD_KERNELS_GRADIENT_WALK_H
 #define TFD_KERNELS_GRADIENT_WALK_H

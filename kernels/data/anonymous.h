@@ -1,9 +1,10 @@
 /*
- * anonymous.h - resources that only handles keep, and that a handle which was
- * written as a string and read again finds all the same: iterators of eager
- * programs.
+ * anonymous.h - a table of resources that have no owner but their handles, such
+ * as the iterators of eager programs: the last handle frees the resource.
  *
- * A table knows them by name without keeping them.
+ * A handle may be written as a string and read again.  For that the table knows
+ * the resources by name; it holds no reference, and forgets a resource that is
+ * freed.
  *
  * Threads: any.
  */

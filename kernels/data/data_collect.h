@@ -1,7 +1,9 @@
 /*
- * data_collect.h - elements of an input, one behind the other, for a batch.
+ * data_collect.h - pulls elements from an iterator into an array, as many as a
+ * batch has.
  *
- * Threads: one at a time, the iterator's.
+ * Ownership: the array holds references of the tensors.  Threads: the one that
+ * is in the iterator's scope (data_scope.h).
  */
 #ifndef TFD_KERNELS_DATA_DATA_COLLECT_H
 #define TFD_KERNELS_DATA_DATA_COLLECT_H

@@ -1,6 +1,6 @@
 /*
- * data_rows.h - rows of tensors as elements, and elements as rows: what slices
- * and batches are made of.
+ * data_rows.h - takes row i of a tensor as an element (what slices of tensors
+ * yield), and stacks elements to a tensor of one dimension more (batches).
  *
  * Threads: any.
  */

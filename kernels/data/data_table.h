@@ -1,5 +1,8 @@
 /*
- * data_table.h - rows of definitions and kernels that make datasets.
+ * data_table.h - macros for the rows of a dataset family's tables: the
+ * definition of an op that makes a dataset, and its kernel.
+ *
+ * Threads: macros only.
  */
 #ifndef TFD_KERNELS_DATA_DATA_TABLE_H
 #define TFD_KERNELS_DATA_DATA_TABLE_H

@@ -1,18 +1,19 @@
 /*
- * iterator.h - the resource behind IteratorV2 and its like: a dataset's
- * iterator, and who waits for its elements.
+ * iterator.h - the resource behind IteratorV2 and its like: it has a dataset's
+ * iterator and a queue of the steps that wait for elements.
  *
- * Whoever wants an element puts a request into a line.  One thread of the crew
- * works the line off, while there is one; a request whose step is cancelled
- * leaves the line, or the iterator's scope is cancelled while it is at the
- * front.  The iterator goes on with the next request as if nothing had been.
+ * GetNext puts a request into the queue.  While the queue is not empty one
+ * thread of the crew serves it.  A request whose step is cancelled leaves the
+ * queue; if it is the one that is being served, the iterator's scope is
+ * cancelled, and the iterator goes on with the next request as if nothing had
+ * been.
  *
  *     MakeIterator     a new run: scope and iterator; the old one ends with
  *                      the request that is under way
- *     GetNext          -> line -> thread -> tfd_kctx_finish()
+ *     GetNext          -> queue -> thread -> tfd_kctx_finish()
  *
- * Ownership: a counted resource; the line holds a reference while it is worked
- * off.  Threads: any.
+ * Ownership: a counted resource; the queue holds a reference while it is
+ * served. Threads: any.
  */
 #ifndef TFD_KERNELS_DATA_ITERATOR_H
 #define TFD_KERNELS_DATA_ITERATOR_H

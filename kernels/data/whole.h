@@ -1,10 +1,13 @@
 /*
- * whole.h - an op that waits: for all elements of a dataset, for a function.
+ * whole.h - runs an asynchronous op on a thread of its own, since it must
+ * block: one that consumes a whole dataset (ReduceDataset,
+ * DatasetToSingleElement), or waits for a function (DatasetFromGraph).
  *
- * It has a thread of the crew, and a scope that its step cancels.
+ * The op gets a thread of the crew (common/thread/crew.h) and a scope
+ * (data_scope.h) that is cancelled with its step.
  *
- * Threads: tfd_whole_start() is what a kernel's start() calls; run() is on a
- * thread of the crew.
+ * Threads: a kernel's start() calls tfd_whole_start(); run() is on the crew's
+ * thread and gives the kernel its outputs.
  */
 #ifndef TFD_KERNELS_DATA_WHOLE_H
 #define TFD_KERNELS_DATA_WHOLE_H

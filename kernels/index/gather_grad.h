@@ -2,7 +2,7 @@
  * gather_grad.h - gradients of the operations of gather.c: dense, by
  * UnsortedSegmentSum.
  *
- * Threads: the graph's.
+ * Threads: the one that builds the graph.
  */
 #ifndef TFD_KERNELS_GATHER_GRAD_H
 #define TFD_KERNELS_GATHER_GRAD_H

@@ -2,7 +2,8 @@
  * scatter_functions.h - the functions of scatter.h on elements of each type:
  * add_FLOAT(), min_INT32(), ...  Scatters and segments are folds by them.
  *
- * Integers wrap; an integer is never divided by zero here.  Threads: pure.
+ * Integers wrap; an integer is never divided by zero here.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SCATTER_FUNCTIONS_H
 #define TFD_KERNELS_SCATTER_FUNCTIONS_H

@@ -2,7 +2,7 @@
  * scatter_halves.h - the arithmetic of scatter.h on halves, by processors that
  * convert many of them at once.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SCATTER_HALVES_H
 #define TFD_KERNELS_SCATTER_HALVES_H

@@ -1,5 +1,7 @@
 /*
- * file_check.h - what an operation asks before it touches a file.
+ * file_check.h - gives an operation the files that it may use, or
+ * PERMISSION_DENIED, naming --file_root, where the operator has allowed none.
+ * Every op that touches files asks here first.
  *
  * Threads: any.
  */

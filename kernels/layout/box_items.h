@@ -1,7 +1,9 @@
 /*
- * box_items.h - what the loops of box_loops.c, box_runs.c and columns.c load
- * and store: items of a power of two bytes, which may lie at any address and
- * stand for values of any type, and vectors of them, which are shuffled.
+ * box_items.h - the types that box_loops.c, box_runs.c and columns.c load and
+ * store: items of 1 to 32 bytes, which may lie at any address and stand for
+ * values of any type, and vectors of items, which are shuffled.
+ *
+ * Threads: types and macros only.
  */
 #ifndef TFD_KERNELS_BOX_ITEMS_H
 #define TFD_KERNELS_BOX_ITEMS_H

@@ -2,7 +2,7 @@
  * box_loops.h - chooses the loop that copies the innermost two dimensions of a
  * box (box.h), by the size of elements and by how they lie in both places.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_BOX_LOOPS_H
 #define TFD_KERNELS_BOX_LOOPS_H

@@ -1,11 +1,12 @@
 /*
- * box_runs.h - those nests of box.h whose rows are written as whole runs: of
- * elements that lie one after the other, or of one element again and again.
+ * box_runs.h - the loops for boxes (box.h) whose rows are contiguous where they
+ * are written: a row is copied from contiguous elements, or filled with copies
+ * of one element.
  *
- * Each is a loop for some range of lengths, of bytes or of copies, that has no
- * branch a row; with vectors of 32 bytes where the processor has AVX2.
+ * There is a loop for each range of row lengths, which has no branch in a row;
+ * with vectors of 32 bytes where the processor has AVX2.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_BOX_RUNS_H
 #define TFD_KERNELS_BOX_RUNS_H

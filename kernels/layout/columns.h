@@ -6,7 +6,7 @@
  *     whole   a0 b0 c0 d0  a1 b1 c1 d1  a2 ...
  *     part    a0 a1 a2 ... | b0 b1 b2 ... | c0 ... | d0 ...
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_COLUMNS_H
 #define TFD_KERNELS_COLUMNS_H

@@ -1,8 +1,9 @@
 /*
- * long_view.h - a kernel's inputs seen with fewer dimensions, for the rows of
- * long_shape.c.
+ * long_view.h - helpers for the rows of long_shape.c: they read a shape of any
+ * rank into an array of dimensions, merge dimensions, and give a kernel its
+ * inputs under shapes of fewer dimensions.
  *
- * Threads: values.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_KERNELS_LONG_VIEW_H
 #define TFD_KERNELS_LONG_VIEW_H

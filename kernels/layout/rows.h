@@ -11,7 +11,7 @@
  * every row would cost more than the row, and rows are prefetched as far ahead
  * as their width needs.
  *
- * Threads: pure; a caller gives each thread its own range of indices (of places
+ * Threads: any; a caller gives each thread its own range of indices (of places
  * where it scatters).
  */
 #ifndef TFD_KERNELS_ROWS_H

@@ -1,8 +1,9 @@
 /*
- * runs.h - tensors that are joined and cut along an axis.
+ * runs.h - concatenates tensors along an axis, and splits them: the work of
+ * ConcatV2, Split, Pack and Unpack.
  *
- * Along axis a every tensor is `outer` rows of `dim[a] * inner` elements, so
- * joining and cutting are copies of such runs.
+ * Along axis a every tensor is `outer` rows of `dim[a] * inner` contiguous
+ * elements, so both are copies of such runs.
  *
  * Threads: any.
  */

@@ -1,7 +1,7 @@
 /*
  * batch_matmul_grad.h - gradients of the operations of batch_matmul.c.
  *
- * Threads: the graph's.
+ * Threads: the one that builds the graph.
  */
 #ifndef TFD_KERNELS_BATCH_MATMUL_GRAD_H
 #define TFD_KERNELS_BATCH_MATMUL_GRAD_H

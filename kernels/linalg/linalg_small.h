@@ -1,6 +1,8 @@
 /*
- * linalg_small.h - solutions of small systems of real numbers, for which a call
- * of LAPACK takes longer than the arithmetic.
+ * linalg_small.h - solves systems of up to TFD_LINALG_SMALL_MAX real unknowns,
+ * for which a call of LAPACK takes longer than the arithmetic.
+ *
+ * Threads: as the loops of linalg_loops.h.
  */
 #ifndef TFD_KERNELS_LINALG_SMALL_H
 #define TFD_KERNELS_LINALG_SMALL_H

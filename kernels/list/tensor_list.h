@@ -1,7 +1,9 @@
 /*
- * tensor_list.h - what the files of the TensorList ops share.
+ * tensor_list.h - access to TensorLists (lists in VARIANT tensors,
+ * common/base/variant.h) for the files that implement their ops: the list at an
+ * input, a copy that may be changed, shapes, elements and rows.
  *
- * Threads: any.
+ * Errors: INVALID_ARGUMENT in TensorFlow's words.  Threads: any.
  */
 #ifndef TFD_KERNELS_TENSOR_LIST_H
 #define TFD_KERNELS_TENSOR_LIST_H

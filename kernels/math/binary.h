@@ -1,5 +1,6 @@
 /*
- * binary.h - loops of binary.c that other families run as well.
+ * binary.h - the loops of Add and Sub by element type, for other families that
+ * add or subtract rows.
  *
  * Threads: any.
  */

@@ -9,7 +9,7 @@
  * Series and fractions of special_NAME_to() end where what is left out is about
  * `epsilon` of the result; special_NAME() computes to DBL_EPSILON.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SPECIAL_FORMULAS_H
 #define TFD_KERNELS_SPECIAL_FORMULAS_H

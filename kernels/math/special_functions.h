@@ -12,7 +12,7 @@
  * Functions", chapters 6, 23 and 26; W. Press et al., "Numerical Recipes",
  * chapter 6.  Values outside of a domain are TensorFlow's: mostly NaN.
  *
- * Every loop has a bound.  Threads: pure.
+ * Every loop has a bound.  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SPECIAL_FUNCTIONS_H
 #define TFD_KERNELS_SPECIAL_FUNCTIONS_H

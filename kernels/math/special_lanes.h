@@ -6,7 +6,7 @@
  * those of special_functions.h, which take the others.  A result depends on its
  * arguments only, not on what stands beside them.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SPECIAL_LANES_H
 #define TFD_KERNELS_SPECIAL_LANES_H

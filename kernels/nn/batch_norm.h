@@ -1,8 +1,12 @@
 /*
- * batch_norm.h - what kernels of FusedBatchNorm on every device share:
- * attributes, checks, outputs.  What outputs mean is said in batch_norm.c, and
- * does not depend on the device: the second that is kept for the gradient is
- * the variance.  Threads: any.
+ * batch_norm.h - what the kernels of FusedBatchNorm share on every device:
+ * attributes, checks, outputs.  INVALID_ARGUMENT in TensorFlow's words.
+ *
+ * Of the two outputs that are kept for the gradient the first is the mean and
+ * the second the variance, on every device; batch_norm.c says what each output
+ * means.
+ *
+ * Threads: any.
  */
 #ifndef TFD_KERNELS_BATCH_NORM_H
 #define TFD_KERNELS_BATCH_NORM_H

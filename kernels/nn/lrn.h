@@ -1,5 +1,9 @@
 /*
- * lrn.h - what LRN and LRNGrad on every device share.  Threads: any.
+ * lrn.h - what local response normalization (LRN, LRNGrad) shares on every
+ * device: attributes and the check of shapes.  INVALID_ARGUMENT in TensorFlow's
+ * words.
+ *
+ * Threads: any.
  */
 #ifndef TFD_KERNELS_LRN_H
 #define TFD_KERNELS_LRN_H

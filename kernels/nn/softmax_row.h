@@ -5,7 +5,8 @@
  *
  * half and bfloat16 are computed in float; their exponentials are rounded when
  * they are stored, as TensorFlow's are.  All functions are inline so that they
- * are compiled for AVX2 where their caller is (simd.h).  Threads: pure.
+ * are compiled for AVX2 where their caller is (simd.h).
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SOFTMAX_ROW_H
 #define TFD_KERNELS_SOFTMAX_ROW_H

@@ -9,7 +9,7 @@
  *     pair[0][i] = number 0 | number 1 << 32
  *     pair[1][i] = number 2 | number 3 << 32
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_PHILOX_LANES_H
 #define TFD_KERNELS_PHILOX_LANES_H

@@ -6,7 +6,7 @@
  * pairs until one is left.  Of two runs only what overlaps is moved, so that
  * what is in order, or nearly, costs little more than looking at it.
  *
- * Threads: as any kernel.
+ * Threads: any that runs a kernel.
  */
 #ifndef TFD_KERNELS_MERGE_SORT_H
 #define TFD_KERNELS_MERGE_SORT_H

@@ -1,7 +1,7 @@
 /*
  * reduce_grad.h - gradients of the operations of reduce.c.
  *
- * Threads: the graph's.
+ * Threads: the one that builds the graph.
  */
 #ifndef TFD_KERNELS_REDUCE_GRAD_H
 #define TFD_KERNELS_REDUCE_GRAD_H

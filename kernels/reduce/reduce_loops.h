@@ -8,7 +8,7 @@
  * expands to functions for one type and one operation; lists of those are in
  * the two files.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_REDUCE_LOOPS_H
 #define TFD_KERNELS_REDUCE_LOOPS_H

@@ -1,8 +1,10 @@
 /*
- * segment.h - what the kernels of segment.c check and make, whatever the
- * device, and their gradients, which are in segment_grad.c.
+ * segment.h - what the kernels of SegmentSum, UnsortedSegmentSum and their kin
+ * share on every device: the fold as their state, checks and outputs; and their
+ * gradients, which are in segment_grad.c.  INVALID_ARGUMENT in TensorFlow's
+ * words.
  *
- * Threads: any; gradients one, the graph's.
+ * Threads: any; gradients: the one that builds the graph.
  */
 #ifndef TFD_KERNELS_SEGMENT_H
 #define TFD_KERNELS_SEGMENT_H

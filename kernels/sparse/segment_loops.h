@@ -6,7 +6,7 @@
  *     to[n] = rows[0][n] f rows[1][n] f ...        n < inner
  *
  * and divides by their number where the fold is the mean and there are more
- * than one.  f is one of scatter.h's.  Threads: pure.
+ * than one.  f is one of scatter.h's.  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SEGMENT_LOOPS_H
 #define TFD_KERNELS_SEGMENT_LOOPS_H

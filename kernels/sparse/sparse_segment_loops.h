@@ -5,7 +5,7 @@
  *     y[row] = (x[pick begin] + ... + x[pick end - 1]) * scale
  *
  * Rows are added in the order of the picks, from 0 on; 16-bit floats are added
- * as floats, integers wrap.  Threads: pure.
+ * as floats, integers wrap.  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SPARSE_SEGMENT_LOOPS_H
 #define TFD_KERNELS_SPARSE_SEGMENT_LOOPS_H

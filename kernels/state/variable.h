@@ -2,19 +2,17 @@
  * variable.h - variables: what VariableV2 refers to and VarHandleOp names.
  *
  * A value is never changed while somebody else can see its buffer: an update
- * that finds other readers copies first, so a tensor read from a variable is a
- * snapshot and no read is torn.  Reading costs a lock and a count.
- *
- * Locks of several variables (optimizers with slots) are taken in the order of
- * their addresses, each once: tfd_variables_lock().
+ * that finds other readers copies first (copy on write), so a tensor read from
+ * a variable is a snapshot and no read is torn.  Reading costs a lock and a
+ * count. Locks of several variables (optimizers with slots) are taken in the
+ * order of their addresses, each once: tfd_variables_lock().
  *
  * TensorFlow's reference variables change in place, and what was read from one
  * shares its memory.  A view stands for such a value: it shows what the
  * variable holds now, or a part of it, in the shape and type that were read.
- * TensorFlow gives a
- * variable other memory when it is assigned a value of another count of
- * elements; from then on a view shows the last value before.  Only
- * tfd_variable_read() and tfd_variable_view() take views; they keep their
+ * TensorFlow gives a variable other memory when it is assigned a value of
+ * another number of elements; from then on a view shows the last value before.
+ * Only tfd_variable_read() and tfd_variable_view() take views; they keep their
  * variable.
  *
  * Threads: any.

@@ -5,7 +5,7 @@
  * green and blue, four have alpha besides.  libpng chooses the filters and
  * compresses, as it does in TensorFlow.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_PNG_H
 #define TFD_KERNELS_PNG_H

@@ -7,7 +7,7 @@
  * escape a rewrite ends, which leaves the text as it is too where one match
  * alone is replaced.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_REPLACE_H
 #define TFD_KERNELS_REPLACE_H

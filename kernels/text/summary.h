@@ -9,7 +9,7 @@
  *     tfd_pb_finish(&s.bytes, mark);
  *     return tfd_summary_end(&s, k, rc, st);
  *
- * Threads: values.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_KERNELS_SUMMARY_H
 #define TFD_KERNELS_SUMMARY_H

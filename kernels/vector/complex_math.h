@@ -6,7 +6,7 @@
  * that they overflow only where the result does.
  *
  * Functions come for both precisions, named after the type:
- * tfd_complex64_add(), tfd_complex128_add().  Threads: pure.
+ * tfd_complex64_add(), tfd_complex128_add().  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_COMPLEX_MATH_H
 #define TFD_KERNELS_COMPLEX_MATH_H

@@ -2,7 +2,7 @@
  * narrow.h - half and bfloat16 as floats, many at a time, for kernels that
  * compute in float and round once.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_NARROW_H
 #define TFD_KERNELS_NARROW_H

@@ -18,7 +18,7 @@
  * memory is not.
  *
  * The copies compute the same bits: no multiplication is fused with an
- * addition (-ffp-contract=off).  Threads: pure.
+ * addition (-ffp-contract=off).  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SIMD_H
 #define TFD_KERNELS_SIMD_H

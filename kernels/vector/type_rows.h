@@ -7,7 +7,7 @@
  *
  * is FOLD(add_FLOAT, float) FOLD(mul_FLOAT, float) and the same of double.
  *
- * Threads: none.
+ * Threads: macros only.
  */
 #ifndef TFD_KERNELS_TYPE_ROWS_H
 #define TFD_KERNELS_TYPE_ROWS_H

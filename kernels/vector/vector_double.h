@@ -9,7 +9,7 @@
  * The functions named quick have errors of 2^-44 and 2^-34: they are for
  * results that are floats.  Coefficients are least-maximum fits of relative
  * errors.  Largest distances, in units of the last place of a float: pow 1,
- * asinh 1, acosh 1.  Threads: pure.
+ * asinh 1, acosh 1.  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_VECTOR_DOUBLE_H
 #define TFD_KERNELS_VECTOR_DOUBLE_H

@@ -12,7 +12,7 @@
  * given.  Largest distances from a double reference over all floats, in units
  * of the last place: erfc 3.9, rsqrt 1.4, atanh 1.4, log1p 1.5, expm1 1.8, sinh
  * 3.3, cosh 2.8 (test_unary.c looks at every 8009th float).  Infinities, NaN
- * and -0 come out as IEEE 754 has them.  Threads: pure.
+ * and -0 come out as IEEE 754 has them.  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_VECTOR_FUNCTIONS_H
 #define TFD_KERNELS_VECTOR_FUNCTIONS_H

@@ -13,7 +13,7 @@
  *     tanh(x) = x + x^3 * P(x^2)     |x| < 0.625, else 1 - 2 / (e^2x + 1)
  *
  * The polynomials are those of the Cephes library (exp, log, tanh in single
- * precision).  Threads: pure.
+ * precision).  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_VECTOR_MATH_H
 #define TFD_KERNELS_VECTOR_MATH_H

@@ -14,7 +14,7 @@
  *     sin, cos(a) = +-sin or cos(r)     a = n * pi / 2 + r, |r| <= pi / 4
  *
  * All is computed in double, in lanes of 64 bits, and rounded to float at the
- * end.  Threads: pure.
+ * end.  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_VECTOR_NORMAL_H
 #define TFD_KERNELS_VECTOR_NORMAL_H

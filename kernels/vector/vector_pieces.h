@@ -13,7 +13,7 @@
  * Coefficients are least-maximum fits of relative errors, a piece at a time.
  * Largest distances from a double reference over all floats, in units of the
  * last place: erf 1.52, tanh 1.69.  Infinities, NaN and -0 come out as IEEE 754
- * has them.  Threads: pure.
+ * has them.  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_VECTOR_PIECES_H
 #define TFD_KERNELS_VECTOR_PIECES_H

@@ -17,7 +17,8 @@
  *
  * Coefficients are least-maximum fits of relative errors.  Largest distances
  * from a double reference, in units of the last place, over all floats: sin
- * and cos 2, tan 1, asin 3, acos 2, atan 2, atan2 3.  Threads: pure.
+ * and cos 2, tan 1, asin 3, acos 2, atan 2, atan2 3.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_VECTOR_TRIG_H
 #define TFD_KERNELS_VECTOR_TRIG_H

@@ -11,7 +11,7 @@
  * any number of them.  One user of this host is one peer, not the host: else
  * any user could take the quota of all the others.
  *
- * Threads: values; any.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_RPC_ORIGIN_H
 #define TFD_RPC_ORIGIN_H

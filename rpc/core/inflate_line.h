@@ -1,16 +1,17 @@
 /*
  * inflate_line.h - a fair queue for decompression: decides whose compressed
- * message is made plain next, and for how long.
+ * message is decompressed next, and for how long.
  *
- * Making a message plain takes time of the loop thread, up to a second of it,
+ * Decompressing a message takes time of the loop thread, up to a second of it,
  * and memory that is a thousand times what the peer has sent.  So all calls of
- * a server stand in one line:
+ * a server stand in one queue:
  *
  *     waiting, in the order they came --> active, in turn, a slice each
  *
- * At most TFD_INFLATING_MAX are active, and one of each peer (origin.h), so
- * that no peer keeps the others out; only these have memory beside what was
- * sent. All of them together take LINE_US of a turn of the loop.
+ * At most TFD_INFLATING_MAX are active, and one of each peer
+ * (rpc/conn/origin.h), so that no peer keeps the others out; only these have
+ * memory beside what was sent.  All of them together take LINE_US of a turn of
+ * the loop.
  *
  * Threads: loop thread.
  */

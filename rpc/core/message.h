@@ -15,7 +15,7 @@
  * Which of the two must be known when the message is written (native field).
  * An incoming message is a view of the protobuf bytes and the payload buffers.
  *
- * Threads: values; one at a time.
+ * Threads: one at a time.
  */
 #ifndef TFD_RPC_MESSAGE_H
 #define TFD_RPC_MESSAGE_H

@@ -1,6 +1,8 @@
 /*
- * outcall.h - the calls of a channel: numbered by an array that keeps them for
- * reuse, and the lists they stand in.  Only channel.c includes it.
+ * outcall.h - the pool of a channel's pending calls, and the queues they stand
+ * in.  A call's number, by which a link and the peer know it, is its index in
+ * the pool; calls that have ended are used again.  Only channel.c includes
+ * this.
  *
  * Threads: loop thread.
  */

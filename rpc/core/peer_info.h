@@ -1,7 +1,9 @@
 /*
- * peer_info.h - tfd.Hello (common/proto/peer.proto) as bytes.
+ * peer_info.h - encodes and decodes tfd.Hello (common/proto/peer.proto), with
+ * which two tfds tell each other their task, the incarnation of their process
+ * and the version of these messages.
  *
- * Threads: pure.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_RPC_PEER_INFO_H
 #define TFD_RPC_PEER_INFO_H

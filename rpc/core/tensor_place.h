@@ -7,7 +7,7 @@
  * is received into a buffer that begins some bytes earlier or later, the tensor
  * lands on an aligned address and is used in place instead of being copied.
  *
- * Threads: pure function.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_RPC_TENSOR_PLACE_H
 #define TFD_RPC_TENSOR_PLACE_H

@@ -1,5 +1,6 @@
 /*
- * grpc_body.h - the one message that each side of a unary call sends.
+ * grpc_body.h - the body of a unary gRPC call: the one message that each side
+ * sends.
  *
  *   0          1                5
  *   +----------+----------------+-----------------
@@ -11,9 +12,8 @@
  * The reader collects an incoming message in one buffer, allocated when its
  * size is known and has been checked.  A large buffer is given only when a part
  * of the message has really come, so that a few bytes cannot claim 2 GiB.  The
- * writer is a source of HTTP/2 data
- * (h2.h) that puts out an outgoing message with its tensors, which it does not
- * copy.
+ * writer is a source of HTTP/2 data (rpc/http/h2.h) that puts out an outgoing
+ * message with its tensors, which it does not copy.
  *
  * Threads: loop thread.
  */

@@ -1,11 +1,11 @@
 /*
- * grpc_inflate.h - a compressed gRPC message made plain, a slice at a time, so
- * that the loop thread never blocks.
+ * grpc_inflate.h - decompresses a gRPC message a slice at a time, so that the
+ * loop thread never blocks.
  *
- * The stream is read twice: first only to count, then into a buffer of just
- * that size.  A message that grows beyond TFD_GRPC_INFLATED_SIZE_MAX has taken
- * no memory by the time that it is refused, and what it grows to is counted
- * as it grows.  inflate_line.h says whose slice is next.
+ * The stream is decompressed twice: first only to count, then into a buffer of
+ * just that size.  A message that grows beyond TFD_GRPC_INFLATED_SIZE_MAX has
+ * taken no memory by the time that it is refused.  rpc/core/inflate_line.h
+ * decides whose slice is next.
  *
  * Threads: loop thread.
  */

@@ -5,7 +5,7 @@
  * Sources: the gRPC over HTTP/2 protocol and its statuses table;
  * protocol.md section 2 for what TensorFlow sends of it.
  *
- * Threads: pure functions.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_RPC_GRPC_WIRE_H
 #define TFD_RPC_GRPC_WIRE_H

@@ -9,7 +9,7 @@
  * belongs to calls is allowed more often the more calls are made, and what
  * answers our bytes the more we send.
  *
- * Threads: values.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_RPC_H2_GUARD_H
 #define TFD_RPC_H2_GUARD_H

@@ -5,7 +5,7 @@
  * either end; every other byte is "%XX".  Source: the gRPC over HTTP/2
  * protocol, section Responses.
  *
- * Threads: pure functions.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_RPC_PERCENT_H
 #define TFD_RPC_PERCENT_H

@@ -6,7 +6,7 @@
  * TFD_STREAM_RESETS_WINDOW_MS: PINGs, CANCELs beyond the calls that were made
  * or were open when the window began, and payloads in tiny parts.
  *
- * Threads: values.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_RPC_NATIVE_GUARD_H
 #define TFD_RPC_NATIVE_GUARD_H

@@ -1,5 +1,6 @@
 /*
- * graph.h - graphs for tests of the client, in few words.
+ * graph.h - short functions that add constants, placeholders and operations to
+ * a TF_Graph, for tests of the client.
  */
 #ifndef TFD_TESTS_SUPPORT_GRAPH_H
 #define TFD_TESTS_SUPPORT_GRAPH_H

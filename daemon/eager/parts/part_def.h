@@ -1,12 +1,12 @@
 /*
- * part_def.h - a task's part of a function, a GraphDef as cut.h makes it, in
- * the form in which it is registered:
+ * part_def.h - turns one task's part of a function, a GraphDef as cut.h makes
+ * it, into the form in which it is registered:
  *
- *     here        a GraphDef with the client's ends for arguments and results
+ *     here        a GraphDef whose arguments and results are client-terminated
  *     elsewhere   a RegisterFunctionOp: a component function
  *
- * Arguments and results of the part are numbered from 0; which of the
- * function's they are is said.
+ * The part numbers its arguments and results from 0; a table says which of the
+ * whole function's each of them is.
  *
  * Ownership: embedded.  Threads: one at a time.
  */

@@ -1,6 +1,6 @@
 /*
- * peer.h - another task's EagerService as a worker (worker_api.h), for the
- * parts of functions that this task owns.
+ * peer.h - makes another task's EagerService look like a worker (worker_api.h),
+ * for the parts of functions that this task owns and that task runs.
  *
  *     register_graph   Enqueue{register_function}; the graph is a
  *                      RegisterFunctionOp (part_def.h)
@@ -8,8 +8,9 @@
  *                      (graph.h), which has the values' names
  *     cleanup_graph    Enqueue{cleanup_function}
  *
- * Whatever fails says whom it was asked of, in the words that coordinators look
- * for.  The other operations of a worker are none of it.
+ * The other calls of worker_api.h are not implemented, as nobody makes them.  A
+ * failure names the task that was asked, in the words that coordinators look
+ * for.
  *
  * Threads: loop thread.
  */

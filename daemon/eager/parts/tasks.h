@@ -1,12 +1,13 @@
 /*
- * tasks.h - a context's idea of its cluster in one view: the devices that
- * functions of this task may use, and the tasks that they are on.
+ * tasks.h - the cluster as one context sees it at one time (its view): the
+ * devices that functions of this task may use, and the tasks that they are on.
  *
  * The tasks' EagerServices are workers as worker_api.h has them (peer.h); the
  * first is this task's own worker.
  *
  * Ownership: counted, by its context, by what is registered with its peers and
  * by calls to them, so that all of it outlives a view that another replaces.
+ *
  * Threads: loop thread; devices may be read on any.
  */
 #ifndef TFD_DAEMON_EAGER_PARTS_TASKS_H

@@ -1,14 +1,16 @@
 /*
- * leaving.h - sessions that save before a task of theirs stops.
+ * leaving.h - gives clients the time to save before a task of their session
+ * stops.
  *
  * A client that keeps checkpoints says so when it opens its session
  * (ConfigProto.saves_before_tasks_leave: libtfd's trainer, on the chief).  When
- * a task is about to stop, such sessions are marked; each step they run says
- * so, and they save and close the session.
+ * a task is about to stop, such sessions are marked; the answer to each of
+ * their steps says so, and the client saves and closes the session.
  *
- * Other clients cannot be told, but what they have begun may end, such as a
- * save of Python's that the task has done its part of: those that go on with it
- * would give it up without the task.
+ * Other clients cannot be told.  But a step of theirs may be under way, such as
+ * a save of Python's of which this task has already done its part; if the task
+ * went away now, the other tasks would fail the step.  So such steps may end
+ * first.
  *
  * Threads: loop thread.
  */

@@ -1,11 +1,12 @@
 /*
- * run_options.h - RunOptions of a step, and the RunMetadata it asks for.
+ * run_options.h - reads the RunOptions of a step and writes the RunMetadata
+ * that it asks for.
  *
  * As in TensorFlow's master only FULL_TRACE traces; the other levels of
  * trace_level change nothing.  A run that is not traced allocates nothing here.
  *
- * Ownership: a struct tfd_run_trace is whoever began it; end it with
- * tfd_run_trace_free().  Threads: loop thread.
+ * Ownership: a struct tfd_run_trace belongs to whoever began it, who ends it
+ * with tfd_run_trace_free().  Threads: loop thread.
  */
 #ifndef TFD_DAEMON_MASTER_RUN_OPTIONS_H
 #define TFD_DAEMON_MASTER_RUN_OPTIONS_H

@@ -1,24 +1,26 @@
 /*
- * peer_copy.h - values that go from a GPU of this process to one of another
- * process, with memory that the one shares and the other maps.
+ * peer_copy.h - sends values from a GPU of this process to a GPU of another
+ * process on the same host, by memory that one process shares and the other
+ * maps (CUDA IPC).
  *
  *     peer_ends.c   Send and Recv nodes whose values are on a device
  *     peer_send.c   which peers map what; values that they are told of
  *     peer_recv.c   what is mapped; values that are copied from it
  *
  * Both ends of an edge see from its attributes that it leads from GPU to GPU.
- * Then the argument of the Send and the result of the Recv are on the device,
- * and how the value gets there is seen when it is there: by the host, with a
- * push, or, once the peer has said that it maps the part of memory that the
- * value is in, with a call of CopyTensor.  Such a part is spoken of when it is
- * first wanted, so a peer that cannot map it costs one question, and no value
- * has to go twice.  The sender holds the value until the call is answered or
- * its connection breaks.
+ * Then the argument of the Send and the result of the Recv are on the device.
+ * How a value travels is decided when it is there: once the peer has said that
+ * it maps the part of memory that the value is in, by a call of CopyTensor;
+ * else by the host, with a push.  The sender asks the peer to map a part when a
+ * value in it is first sent, so a peer that cannot map it costs one question,
+ * and no value has to be sent twice.  The sender holds the value until the call
+ * is answered or its connection breaks.
  *
  * At the receiver a value that has come is a tensor whose buffer stands for the
- * call: it meets its Recv as any other, and whoever drops it answers.
+ * call: it meets its Recv as any other, and releasing the buffer answers the
+ * call.
  *
- * Threads: as said at each function.
+ * Threads: said at each function.
  */
 #ifndef TFD_DAEMON_WORKER_PEER_COPY_H
 #define TFD_DAEMON_WORKER_PEER_COPY_H

@@ -8,14 +8,15 @@
  *
  * A step begins and ends on the loop thread: ended() is called there.  In
  * between runners work on it, either the loop thread itself when the graph is
- * known to be cheap, or compute threads.  While more than one runner may be at
- * work (`shared`) its counts are atomic, and "the lock" below guards the rest.
+ * known to be cheap, or compute threads.
  *
  * A step lives, also after a failure, until its last runner has left and no
  * asynchronous kernel is under way.  Then the loop thread empties it and puts
  * it back into the graph's pool.
  *
- * Threads: as said.
+ * Threads: the loop thread begins and ends a step.  While more than one runner
+ * may be at work (`shared`), its counts are atomic and its lock guards the
+ * rest.
  */
 #ifndef TFD_DAEMON_WORKER_STEP_H
 #define TFD_DAEMON_WORKER_STEP_H

@@ -1,6 +1,7 @@
 /*
- * admission_rig.h - one account of requests on a network without a network,
- * with a clock of its own and a few places that ask for room.
+ * admission_rig.h - one struct tfd_admission on a simulated network with a
+ * clock of its own (fake_net.h), and up to PLACES requests that ask it for
+ * room; notes in which order they are admitted and which are late.
  */
 #ifndef TFD_TESTS_UNIT_ADMISSION_RIG_H
 #define TFD_TESTS_UNIT_ADMISSION_RIG_H
