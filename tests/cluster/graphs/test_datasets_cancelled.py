@@ -1,0 +1,126 @@
+"""Iterators whose step is cancelled while a function of their dataset computes,
+loops, waits or finds nothing: the step ends, and so does what ran for it."""
+from tests.cluster.client import expect, graph, kept_session, tf
+from tests.cluster.suite import test
+from tests.cluster.watch import wait_metric
+
+PATIENCE = tf.RunOptions(timeout_in_ms=300)
+RUNNING = "tfd_steps_running"
+SEEN = set()  # types of the ops that loops are
+
+
+def endless_loop(x):
+    """In a legacy function a TF1-style loop, Enter, Merge, Switch and Exit; in
+    others one op with functions."""
+    found = tf.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 1000, [x])
+    SEEN.update(op.type for op in found.graph.get_operations())
+    return found
+
+
+def waits(x):
+    queue = tf.raw_ops.FIFOQueueV2(
+        component_types=[tf.int64], shapes=[[]], shared_name="never")
+    return x + tf.raw_ops.QueueDequeueV2(
+        handle=queue, component_types=[tf.int64])[0]
+
+
+def computes(x):
+    """Much, and nothing of it asks whether it is still wanted."""
+    m = tf.ones([400, 400]) * tf.cast(x, tf.float32)
+    for _ in range(20):
+        m = tf.matmul(m, m) * 0.0
+    return tf.reduce_sum(m)
+
+
+def nothing(_):
+    return False
+
+
+def numbers():
+    return tf.data.Dataset.range(1000).repeat()
+
+
+def without_threads(data):
+    """As the program wrote it: no stage of its own at the end."""
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    options.experimental_optimization.apply_default_optimizations = False
+    return data.with_options(options)
+
+
+def is_cancelled(cluster, data):
+    """A step that waits for an element ends, and one of another iterator runs
+    on the same session."""
+    with graph():
+        element = tf.data.make_one_shot_iterator(
+            without_threads(data())).get_next()
+        other = tf.data.make_one_shot_iterator(without_threads(
+            tf.data.Dataset.range(3).map(lambda x: x * 2).skip(2))).get_next()
+        session = kept_session(cluster.target())
+        for _ in range(2):
+            with expect(tf.errors.DeadlineExceededError if cluster.server.is_tfd
+                        else tf.errors.OpError):  # or that it was cancelled
+                session.run(element, options=PATIENCE)
+        assert session.run(other) == 4
+        session.close()
+    if cluster.server.is_tfd:
+        wait_metric(cluster["worker", 0], RUNNING, 0, 15)
+
+
+def old_loop_is_cancelled(cluster, data):
+    tf.disable_control_flow_v2()
+    is_cancelled(cluster, data)
+    assert {"Enter", "Merge", "Switch", "NextIteration"} <= SEEN, SEEN
+
+
+@test(limit=60, worker=1)
+def a_loop_in_a_map_is_cancelled(cluster):
+    old_loop_is_cancelled(cluster, lambda: numbers().map_with_legacy_function(
+        endless_loop))
+
+
+@test(limit=60, worker=1)
+def a_loop_in_a_parallel_map_is_cancelled(cluster):
+    old_loop_is_cancelled(cluster, lambda: numbers().map_with_legacy_function(
+        endless_loop, num_parallel_calls=3))
+
+
+@test(limit=60, worker=1)
+def a_loop_in_a_filter_is_cancelled(cluster):
+    old_loop_is_cancelled(
+        cluster, lambda: numbers().filter_with_legacy_function(
+            lambda x: endless_loop(x) > 0))
+
+
+@test(limit=60, worker=1)
+def a_loop_behind_a_prefetch_is_cancelled(cluster):
+    old_loop_is_cancelled(cluster, lambda: numbers().map_with_legacy_function(
+        endless_loop).prefetch(2))
+
+
+@test(limit=60, worker=1)
+def a_functional_loop_is_cancelled(cluster):
+    is_cancelled(cluster, lambda: numbers().map(endless_loop))
+    assert "StatelessWhile" in SEEN, SEEN
+
+
+@test(limit=60, worker=1)
+def a_kernel_that_waits_is_cancelled(cluster):
+    is_cancelled(cluster, lambda: numbers().map(waits))
+
+
+@test(limit=60, worker=1)
+def a_filter_that_finds_nothing_is_cancelled(cluster):
+    """No loop and no kernel that waits: the iterator itself goes round."""
+    is_cancelled(cluster, lambda: numbers().filter(nothing))
+
+
+@test(limit=60, worker=1)
+def a_batch_of_filtered_elements_is_cancelled(cluster):
+    is_cancelled(cluster, lambda: numbers().filter(nothing).batch(2).prefetch(1))
+
+
+@test(limit=60, worker=1)
+def elements_that_compute_much_are_cancelled(cluster):
+    """The one function that computes ends as it would, and none begins."""
+    is_cancelled(cluster, lambda: numbers().map(computes).batch(100000))
