@@ -41,6 +41,23 @@ void tfd_eager_run_status(struct tfd_status *to, const struct tfd_status *from,
     tfd_status_copy(to, &own);
 }
 
+/* A coordinator takes CANCELLED for the echo of what it did itself and runs the
+ * function again, for ever.  Where nobody has cancelled it, an op has said so,
+ * and that is the program's to know. */
+static void check_cancelled(struct tfd_eager_request *q)
+{
+    const struct tfd_status own = q->st;
+
+    if (own.code != TFD_CANCELLED || q->cancelled || !q->is_function)
+        return;
+    tfd_status_clear(&q->st);
+    tfd_fail(
+        &q->st, TFD_FAILED_PRECONDITION,
+        "%s\n\t (CANCELLED by an op of the function, which nobody else has "
+        "cancelled)",
+        own.text);
+}
+
 static void put_answer(struct tfd_eager_request *q,
                        const struct tfd_eager_run *r)
 {
@@ -83,6 +100,7 @@ static void run_done(struct tfd_eager_run *r, const struct tfd_status *st)
         tfd_eager_run_status(&q->st, st, q->op, q->is_function);
     else
         (void)keep_results(q, r, &q->st);
+    check_cancelled(q);
     q->run = NULL;
     tfd_eager_run_free(r);
     tfd_eager_request_go_on(q);
@@ -225,6 +243,7 @@ static void spread_done(struct tfd_eager_spread_run *r,
         tfd_status_copy(&q->st, st);
     else
         (void)!keep_spread(q, r, &q->st);
+    check_cancelled(q);
     q->spread = NULL;
     tfd_eager_spread_run_free(r);
     tfd_eager_request_go_on(q);
@@ -262,8 +281,11 @@ static enum tfd_code run_function(struct tfd_eager_request *q,
         return run_spread(q, o, f, st);
     TFD_TRY(tfd_eager_function_graph(q->context, f, false, o->on, st));
     if (f->graph->arg_count != o->in_count)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "expected %d inputs, got %d",
-                        f->graph->arg_count, o->in_count);
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "InstantiateOptions.input_devices must have the same "
+                        "length as the number of arguments: input_devices "
+                        "length = %d number of arguments = %d",
+                        o->in_count, f->graph->arg_count);
     o->is_function = true;
     begin_run(q, f->graph, o, draw_step());
     return q->st.code;
@@ -286,6 +308,21 @@ static enum tfd_code run_op(struct tfd_eager_request *q,
     return q->st.code;
 }
 
+static enum tfd_code refuse_component(const struct tfd_eager_context *c,
+                                      const struct tfd_eager_operation *o,
+                                      struct tfd_status *st)
+{
+    if (!tfd_eager_library_find(&c->components, o->name))
+        return tfd_fail(st, TFD_INTERNAL,
+                        "Could not find function library for registered "
+                        "component function: " TFD_STR_FMT,
+                        TFD_STR_ARG(o->name));
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "component function " TFD_STR_FMT
+                    " is run by RunComponentFunction only",
+                    TFD_STR_ARG(o->name));
+}
+
 enum tfd_code tfd_eager_operate(struct tfd_eager_request *q,
                                 struct tfd_str item, struct tfd_status *st)
 {
@@ -295,13 +332,15 @@ enum tfd_code tfd_eager_operate(struct tfd_eager_request *q,
 
     TFD_TRY(tfd_eager_operation_decode(q->context, q->in, item, &o, st));
     f = tfd_eager_library_find(&q->context->functions, o.name);
-    if (o.is_component)
-        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
-                      "component function " TFD_STR_FMT
-                      " is run by RunComponentFunction only",
-                      TFD_STR_ARG(o.name));
+    if (o.is_component && o.is_function)
+        rc = refuse_component(q->context, &o, st);
     else if (f)
         rc = run_function(q, &o, f, st);
+    else if (o.is_function &&
+             tfd_op_find(&q->context->eager->options.registry->ops, o.name))
+        rc =
+            tfd_fail(st, TFD_INTERNAL,
+                     "KernelAndDeviceOp does not support EagerFunctionParams.");
     else if (tfd_str_is(o.name, "_Send") || tfd_str_is(o.name, "_HostSend"))
         rc = send_value(q, &o, st);
     else

@@ -81,6 +81,7 @@ def handle(op, output=0, device=HERE, dtype=tf.float32):
 def attrs(**values):
     return [message("EagerAttr", key=key, value=tf.AttrValue(
         **{"type" if isinstance(value, tf.DType) else
+           "b" if isinstance(value, bool) else
            "i" if isinstance(value, int) else "s":
            value.as_datatype_enum if isinstance(value, tf.DType) else value}))
             for key, value in values.items()]

@@ -1,7 +1,7 @@
 """A coordinator of a ParameterServerStrategy whose tasks die; TF_CONFIG says
 where they are.  It says what it has come to, and is told when to go on.
 
-  python -m tests.cluster.eager.coordinator_client worker_dies|ps_dies|mid_step
+  python -m tests.cluster.eager.coordinator_client worker_dies|ps_dies|...
 """
 import os
 import sys
@@ -106,6 +106,28 @@ def mid_step(job):
         pass
     say("running")
     fails(job, job.coordinator.join)
+
+
+def closed_queue(job):
+    """An op says CANCELLED by itself: that is an error, and no echo."""
+    @tf.function
+    def step():
+        queue = tf.raw_ops.FIFOQueueV2(component_types=[tf.float32])
+        with tf.control_dependencies([tf.raw_ops.QueueCloseV2(
+                handle=queue, cancel_pending_enqueues=True)]):
+            tf.raw_ops.QueueEnqueueV2(handle=queue, components=[1.0])
+        job.count.assign_add(1)
+        return 1.0
+    say("running")
+    job.coordinator.schedule(step)
+    try:
+        job.coordinator.join()
+    except tf.errors.FailedPreconditionError as error:
+        assert "is closed" in str(error), str(error)
+    else:
+        raise AssertionError("no failure")
+    job.run(20)  # the cluster is as it was
+    say("ok")
 
 
 globals()[sys.argv[1]](Job())

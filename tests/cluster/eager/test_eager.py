@@ -11,9 +11,9 @@ import grpc
 from tests.cluster.client import tf
 from tests.cluster.eager.contexts import (
     CHIEF, GONE, HERE, NO_VALUE, SERVICE, attrs, context, drop, fails,
-    function, give, operation, run)
+    function, give, handle, operation, run)
 from tests.cluster.programs.player import play, real_server
-from tests.cluster.raw import message
+from tests.cluster.raw import code_of, message
 from tests.cluster.suite import test
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -85,8 +85,8 @@ def wrong_operations_are_refused(cluster):
         fails("INVALID_ARGUMENT", "", c.enqueue, run(
             2, "AddV2", 1, 1, T=tf.int32))
         away = run(2, "AddV2", 1, 1)
-        away.operation.op_inputs[1].remote_handle.device = (
-            "/job:ps/replica:0/task:0/device:CPU:0")
+        away.operation.op_inputs[1].remote_handle.CopyFrom(handle(
+            1, device="/job:ps/replica:0/task:0/device:CPU:0"))
         fails("INVALID_ARGUMENT", "task:0/device:CPU:0 unknown device.",
               c.enqueue, away)
         assert c.value(1) == [[0, 0], [0, 0]]
@@ -160,6 +160,39 @@ def components_leave_results_where_they_are_told(cluster):
               operation(3, "part", 1, 1))
         fails("INVALID_ARGUMENT", "which is none of a function",
               c.component, operation(3, "part", 1), step=7)
+
+
+def enqueues():
+    """enqueues(q, x): q must be open."""
+    made = message("tensorflow.FunctionDef")
+    made.signature.name = "enqueues"
+    made.signature.is_stateful = True
+    made.signature.input_arg.add(name="q", type=20)
+    made.signature.input_arg.add(name="x", type=1)
+    node = made.node_def.add(name="put", op="QueueEnqueueV2", input=["q", "x"])
+    node.attr["Tcomponents"].list.type.append(1)
+    made.signature.control_output.append("put")
+    made.control_ret["put"] = "put"
+    return made
+
+
+@test(tfd_only=True, worker=1)
+def what_an_op_cancels_is_no_echo(cluster):
+    """Of a function; who asks for a single op sees the op's own code."""
+    with context(cluster, 1016) as c:
+        types = [message("EagerAttr", key="component_types", value=tf.AttrValue(
+            list=tf.AttrValue.ListValue(type=[1])))]
+        c.enqueue(give(1, 1.0), run(2, "FIFOQueueV2", more=types),
+                  message("EagerItem", register_function=message(
+                      "EagerFunction", function_def=enqueues())),
+                  run(3, "enqueues", 2, 1),
+                  run(4, "QueueCloseV2", 2, cancel_pending_enqueues=True))
+        code, words = code_of(c.enqueue, run(5, "enqueues", 2, 1))
+        assert code == "FAILED_PRECONDITION", (code, words)
+        assert "is closed" in words and "CANCELLED by an op" in words, words
+        types[0].key = "Tcomponents"
+        fails("CANCELLED", "is closed", c.enqueue, run(
+            6, "QueueEnqueueV2", 2, 1, more=types))
 
 
 class Stream:

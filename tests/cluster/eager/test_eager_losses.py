@@ -80,3 +80,10 @@ def a_ps_that_comes_back_is_a_stranger(server):
         cluster.start("ps", 0)
         chief.hears("killed")
         chief.says("ok")
+
+
+@test(limit=120, tfd_only=True)
+def what_an_op_cancels_is_an_error(server):
+    """A coordinator runs a function that was CANCELLED again, for ever."""
+    with program(server, "closed_queue", ps=1, worker=2) as (_, chief):
+        chief.says("ok")
