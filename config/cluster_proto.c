@@ -63,7 +63,7 @@ static enum tfd_code add_job(struct tfd_cluster *c, struct tfd_str def,
     while (tfd_pb_next(&r, &f)) {
         if (f.tag != JOB_TASKS)
             continue;
-        if (!tfd_pb_map_entry(f.bytes, &e))
+        if (f.wire != TFD_PB_BYTES || !tfd_pb_map_entry(f.bytes, &e))
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Unable to parse JobDef.tasks");
         TFD_TRY(add_task(c, name, &e, st));

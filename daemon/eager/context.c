@@ -339,6 +339,10 @@ enum tfd_code tfd_eager_context_new(struct tfd_eager *e,
     struct tfd_eager_context *c;
     enum tfd_code rc;
 
+    if (q->id == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Failed to initialize remote for worker context due to "
+                        "invalid context id");
     TFD_TRY(replace_old(e, q, st));
     TFD_TRY(make_room(e, st));
     c = allocate_context(e, q);

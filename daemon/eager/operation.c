@@ -26,7 +26,7 @@ match_device(const struct tfd_eager_context *c, struct tfd_str name)
 {
     struct tfd_device_name wanted, have;
 
-    if (tfd_device_name_parse(name, &wanted, NULL) != TFD_OK)
+    if (name.size == 0 || tfd_device_name_parse(name, &wanted, NULL) != TFD_OK)
         return NULL;
     for (int i = 0; i < c->device_count; i++)
         if (tfd_device_name_parse(tfd_str_of(c->devices[i].name), &have,
@@ -40,9 +40,16 @@ static enum tfd_code unknown_device(const struct tfd_eager_context *c,
                                     struct tfd_str name, bool specified,
                                     struct tfd_status *st)
 {
+    struct tfd_device_name parsed;
+
     if (!specified)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         TFD_STR_FMT " unknown device.", TFD_STR_ARG(name));
+    if (tfd_device_name_parse(name, &parsed, NULL) != TFD_OK)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Malformed device specification '" TFD_STR_FMT
+                        "' in eager op",
+                        TFD_STR_ARG(name));
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "Could not satisfy device specification '" TFD_STR_FMT
                     "'. enable_soft_placement=0. Supported device types [CPU]. "
@@ -108,39 +115,61 @@ bool tfd_eager_operation_spans(const struct tfd_eager_operation *o)
     return spans;
 }
 
+struct named_value {
+    struct tfd_str device, op_device;
+    int64_t op;
+    int32_t output;
+    int dtype;
+};
+
+static enum tfd_code decode_handle(struct tfd_str proto, struct named_value *v,
+                                   struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field f;
+
+    *v = (struct named_value){.device = TFD_STR_EMPTY,
+                              .op_device = TFD_STR_EMPTY};
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == HANDLE(device))
+            v->device = tfd_pb_str(&r, &f);
+        else if (f.tag == HANDLE(op_device))
+            v->op_device = tfd_pb_str(&r, &f);
+        else if (f.tag == HANDLE(op_id))
+            v->op = tfd_pb_int64(&r, &f);
+        else if (f.tag == HANDLE(output_num))
+            v->output = tfd_pb_int32(&r, &f);
+        else if (f.tag == HANDLE(dtype))
+            v->dtype = tfd_pb_int32(&r, &f);
+    }
+    return tfd_pb_end(&r, "RemoteTensorHandle", st);
+}
+
+/* Where a value lies counts; if that is nowhere, who made it. */
 enum tfd_code tfd_eager_operation_value(const struct tfd_eager_context *c,
                                         struct tfd_str proto,
                                         struct tfd_eager_input *input,
                                         struct tfd_tensor *out,
                                         struct tfd_status *st)
 {
-    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
-    struct tfd_str device = TFD_STR_EMPTY;
-    struct tfd_pb_field f;
-    int32_t output = 0;
-    int64_t op = 0;
+    struct named_value v;
 
-    while (tfd_pb_next(&r, &f)) {
-        if (f.tag == HANDLE(device))
-            device = tfd_pb_str(&r, &f);
-        else if (f.tag == HANDLE(op_id))
-            op = tfd_pb_int64(&r, &f);
-        else if (f.tag == HANDLE(output_num))
-            output = tfd_pb_int32(&r, &f);
-        else if (f.tag == HANDLE(dtype))
-            input->dtype = tfd_pb_int32(&r, &f);
-    }
-    TFD_TRY(tfd_pb_end(&r, "RemoteTensorHandle", st));
-    if (device.size && !match_device(c, device)) {
-        input->device = device;
+    TFD_TRY(decode_handle(proto, &v, st));
+    input->dtype = v.dtype;
+    input->device = v.device;
+    if (!match_device(c, v.op_device) ||
+        tfd_eager_tasks_find(c->tasks, v.device) >= 0)
+        TFD_TRY(tfd_eager_find_any_device(c, &input->device, st));
+    else
+        input->device = TFD_STR_EMPTY;
+    if (input->device.size > 0)
         return TFD_OK;
-    }
-    input->packed = tfd_eager_handles_packed(&c->handles, op, output);
+    input->packed = tfd_eager_handles_packed(&c->handles, v.op, v.output);
     if (input->packed) {
         tfd_eager_packed_ref(input->packed);
         return TFD_OK;
     }
-    TFD_TRY(tfd_eager_handles_get(&c->handles, op, output, out, st));
+    TFD_TRY(tfd_eager_handles_get(&c->handles, v.op, v.output, out, st));
     input->dtype = (int)out->dtype;
     return TFD_OK;
 }

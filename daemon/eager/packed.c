@@ -134,8 +134,10 @@ static enum tfd_code count_values(struct tfd_str proto, int64_t *op,
             *op = tfd_pb_int64(&r, &f);
         else if (f.tag == PACKED(device_name))
             *device = tfd_pb_str(&r, &f);
-        else if (f.tag == PACKED(handles))
-            *count += f.wire == TFD_PB_BYTES ? 1 : TFD_EAGER_PACKED_MAX;
+        else if (f.tag == PACKED(handles)) {
+            (void)tfd_pb_str(&r, &f);
+            ++*count;
+        }
     }
     TFD_TRY(tfd_pb_end(&r, "SendPackedHandleOp", st));
     if (*count == 0)

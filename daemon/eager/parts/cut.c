@@ -116,8 +116,10 @@ static enum tfd_code write_graph(struct cutter *x)
     TFD_TRY(tfd_eager_body_read(b, &c->registry->ops, c->name));
     if (b->body.arg_count != c->arg_count)
         return tfd_fail(x->st, TFD_INVALID_ARGUMENT,
-                        "expected %d inputs, got %d", b->body.arg_count,
-                        c->arg_count);
+                        "InstantiateOptions.input_devices must have the same "
+                        "length as the number of arguments: input_devices "
+                        "length = %d number of arguments = %d",
+                        c->arg_count, b->body.arg_count);
     c->result_count = b->body.ret_count;
     return put_graph(x);
 }

@@ -50,6 +50,10 @@ static enum tfd_code join(struct tfd_eager_tasks *c,
                                    st);
     }
     tfd_cluster_deinit(&tasks);
+    if (rc == TFD_OK && tfd_peers_find_in(c->eager->options.peers, c->peers,
+                                          tfd_str_of(q->task)) < 0)
+        rc = tfd_fail(st, TFD_INTERNAL,
+                      "Could not parse port for local server from \"\".");
     return rc;
 }
 

@@ -38,7 +38,8 @@ struct tfd_eager_tasks_request {
     uint32_t tag;
 };
 
-/* INVALID_ARGUMENT for what is no cluster, or no device. */
+/* INVALID_ARGUMENT for what is no cluster, or no device; INTERNAL, as
+ * TensorFlow says it, for a cluster that this task is not in. */
 enum tfd_code tfd_eager_tasks_new(struct tfd_eager *e,
                                   const struct tfd_eager_tasks_request *q,
                                   struct tfd_eager_tasks **out,

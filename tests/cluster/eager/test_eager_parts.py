@@ -171,8 +171,8 @@ def what_a_part_lacks_is_said(cluster):
             20, "adds", handle(1, device=PS), handle(99)))
         fails("INVALID_ARGUMENT", "unknown device", c.worker.enqueue, call(
             20, "adds", handle(1, device="/job:ps/task:7"), handle(10)))
-        fails("INVALID_ARGUMENT", "expected 2 inputs, got 1",
-              c.worker.enqueue, call(20, "adds", handle(1, device=PS)))
+        fails("INVALID_ARGUMENT", "input_devices length = 1 number of arguments "
+              "= 2", c.worker.enqueue, call(20, "adds", handle(1, device=PS)))
         c.step(21)
 
 
