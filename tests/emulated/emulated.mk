@@ -23,7 +23,7 @@ $(EMU)/tfd: $(MAINOBJ) $(EMUHOST) $(EMUOBJ) $(EMULIB)
 
 # What the archive has in the place of these is not linked.
 $(EMU)/test_capture: tests/emulated/test_capture.c $(EMUOBJ) \
-    $(BUILD)/cuda/device/all.o $(BUILD)/libtfd.a $(EMULIB)
+    $(BUILD)/cuda/device/all.o $(BUILD)/tests/rigs.a $(BUILD)/libtfd.a $(EMULIB)
 	@echo "  TEST    $(@F)"
 	@$(CC) $(CFLAGS) $(TESTOPT) -c $< -o $@.o
 	@g++ -rdynamic '-Wl,-rpath,$$ORIGIN/lib' -Wl,--disable-new-dtags $@.o $(filter %.o %.a,$^) -lcmocka $(LIBS) -ldl -o $@
