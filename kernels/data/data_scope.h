@@ -39,6 +39,7 @@ struct tfd_data_scope {
     struct tfd_lock lock; /* rank TFD_LOCK_RESOURCE; never two of them */
     struct tfd_cond changed;
     bool cancelled; /* the lock's */
+    int unsaved;    /* atomic: iterators whose position nobody can write down */
 };
 
 struct tfd_data_task tfd_data_task_of(struct tfd_rt *rt);

@@ -58,15 +58,41 @@ void tfd_data_seeds_unref(struct tfd_data_seeds *s)
 
 struct tfd_random_draw tfd_data_seeds_next(struct tfd_data_seeds *s)
 {
-    uint64_t seed = s->seed, seed2 = s->seed2;
+    uint64_t seed, seed2;
 
-    if (!s->fixed) {
-        tfd_lock(&s->lock);
-        seed = tfd_random_draw32(&s->draw);
-        seed2 = tfd_random_draw32(&s->draw);
-        tfd_unlock(&s->lock);
-    }
+    tfd_lock(&s->lock);
+    seed = s->fixed ? s->seed : tfd_random_draw32(&s->draw);
+    seed2 = s->fixed ? s->seed2 : tfd_random_draw32(&s->draw);
+    s->drawn++;
+    tfd_unlock(&s->lock);
     return tfd_random_draw_of(tfd_philox_of(seed, seed2));
+}
+
+void tfd_data_seeds_save(struct tfd_data_seeds *s,
+                         struct tfd_data_seeds_state *out)
+{
+    tfd_lock(&s->lock);
+    *out = (struct tfd_data_seeds_state){s->seed, s->seed2, s->drawn};
+    tfd_unlock(&s->lock);
+}
+
+/* A pair is half a block of the generator. */
+void tfd_data_seeds_load(struct tfd_data_seeds *s,
+                         const struct tfd_data_seeds_state *state)
+{
+    struct tfd_philox p = tfd_philox_of(state->seed, state->seed2);
+
+    tfd_philox_skip(&p, state->drawn / 2);
+    tfd_lock(&s->lock);
+    s->seed = state->seed;
+    s->seed2 = state->seed2;
+    s->drawn = state->drawn;
+    s->draw = tfd_random_draw_of(p);
+    if (state->drawn % 2) {
+        (void)tfd_random_draw32(&s->draw);
+        (void)tfd_random_draw32(&s->draw);
+    }
+    tfd_unlock(&s->lock);
 }
 
 enum tfd_code tfd_data_seeds_of(struct tfd_kctx *k, int in, int64_t seed,

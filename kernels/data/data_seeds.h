@@ -26,6 +26,12 @@ struct tfd_data_seeds {
     uint64_t seed, seed2;
     struct tfd_lock lock;
     struct tfd_random_draw draw; /* the lock's */
+    uint64_t drawn;              /* pairs; the lock's */
+};
+
+/* Where a generator is. */
+struct tfd_data_seeds_state {
+    uint64_t seed, seed2, drawn;
 };
 
 extern const struct tfd_resource_type tfd_data_seeds_type;
@@ -36,6 +42,12 @@ enum tfd_code tfd_data_seeds_new(int64_t seed, int64_t seed2, bool fixed,
 void tfd_data_seeds_unref(struct tfd_data_seeds *s); /* NULL is nothing */
 /* The stream of the next pass. */
 struct tfd_random_draw tfd_data_seeds_next(struct tfd_data_seeds *s);
+
+void tfd_data_seeds_save(struct tfd_data_seeds *s,
+                         struct tfd_data_seeds_state *out);
+/* It goes on from there, whatever it was before. */
+void tfd_data_seeds_load(struct tfd_data_seeds *s,
+                         const struct tfd_data_seeds_state *state);
 
 /* The generator that input `in` names, else a new one. */
 enum tfd_code tfd_data_seeds_of(struct tfd_kctx *k, int in, int64_t seed,

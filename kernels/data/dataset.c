@@ -22,6 +22,9 @@ static void free_dataset(struct tfd_variant_object *o)
         tfd_dataset_unref(d->inputs[i]);
     for (int i = 0; i < d->arg_count; i++)
         tfd_tensor_unref(&d->args[i]);
+    for (int i = 0; i < d->seed_count; i++)
+        tfd_resource_unref(d->seeds[i]);
+    free(d->seeds);
     tfd_data_recipe_unref(d->recipe);
     free(d->args);
     free(d->inputs);

@@ -67,6 +67,10 @@ struct tfd_dataset {
     struct tfd_data_recipe *recipe;
     struct tfd_tensor *args;
     int arg_count;
+    /* Where its passes and those of its inputs have their seeds from, each
+     * once; counted. */
+    struct tfd_resource **seeds;
+    int seed_count;
 };
 
 struct tfd_data_iterator {

@@ -9,6 +9,8 @@
  */
 #include "kernels/data/data_table.h"
 
+#include "common/base/atomic.h"
+
 #include "common/base/container.h"
 #include "config/limits.h"
 
@@ -88,8 +90,17 @@ static void generator_end(struct tfd_data_iterator *it)
 
     if (i->state && !i->is_over)
         finalize(i);
+    (void)TFD_COUNTER_SUB(&it->scope->unsaved, 1);
     tfd_data_element_drop(i->state, g->f[INIT].out_count);
     free(i->state);
+}
+
+static enum tfd_code generator_begin(struct tfd_data_iterator *it,
+                                     struct tfd_status *st)
+{
+    (void)st;
+    TFD_COUNTER_ADD(&it->scope->unsaved, 1);
+    return TFD_OK;
 }
 
 /* ---- Elements ------------------------------------------------------------ */
@@ -155,6 +166,7 @@ static enum tfd_code generator_next(struct tfd_data_iterator *it,
 static const struct tfd_dataset_kind generator_kind = {
     .name = "Generator",
     .iterator_size = sizeof(struct generator_iterator),
+    .begin = generator_begin,
     .next = generator_next,
     .end = generator_end,
     .release = generator_release,

@@ -260,6 +260,18 @@ static enum tfd_code check_buffer_size(int64_t size, struct tfd_status *st)
                     "UNKNOWN_CARDINALITY");
 }
 
+static enum tfd_code output_seeded(struct tfd_kctx *k,
+                                   struct tfd_dataset *take_dataset,
+                                   struct tfd_status *st)
+{
+    struct tfd_data_seeds *seeds = ((struct shuffled *)take_dataset)->seeds;
+
+    if (tfd_dataset_add_seeds(take_dataset, &seeds->resource, st) == TFD_OK)
+        return tfd_dataset_output(k, take_dataset, st);
+    tfd_dataset_unref(take_dataset);
+    return TFD_RESOURCE_EXHAUSTED;
+}
+
 /* Takes the seeds. */
 static enum tfd_code make_shuffled(struct tfd_kctx *k,
                                    const struct tfd_dataset_kind *kind,
@@ -278,7 +290,7 @@ static enum tfd_code make_shuffled(struct tfd_kctx *k,
     ((struct shuffled *)d)->seeds = take_seeds;
     ((struct shuffled *)d)->size = size;
     ((struct shuffled *)d)->count = count;
-    return tfd_dataset_output(k, d, st);
+    return output_seeded(k, d, st);
 }
 
 /* Inputs from 1 on: buffer_size, seed, seed2, then what `count_in` and
@@ -414,7 +426,7 @@ static enum tfd_code make_random(struct tfd_kctx *k, bool again,
         return TFD_RESOURCE_EXHAUSTED;
     }
     ((struct shuffled *)d)->seeds = seeds;
-    return tfd_dataset_output(k, d, st);
+    return output_seeded(k, d, st);
 }
 
 static enum tfd_code random_compute(struct tfd_kctx *k, struct tfd_status *st)

@@ -1,7 +1,7 @@
 /*
  * iterator.c - see iterator.h.
  */
-#include "kernels/data/iterator.h"
+#include "kernels/data/iterator_run.h"
 #include "kernels/data/maker.h"
 
 #include "common/base/atomic.h"
@@ -16,13 +16,6 @@ struct request {
     struct tfd_cancel cancel;
     bool optional;
     struct request *next; /* the iterator's lock's */
-};
-
-/* One pass of a dataset. */
-struct tfd_iterator_run {
-    int refs; /* atomic: the iterator's, and of the request under way */
-    struct tfd_data_scope *scope;
-    struct tfd_data_iterator *root;
 };
 
 struct tfd_iterator {
@@ -41,38 +34,6 @@ struct tfd_iterator {
     bool working; /* a thread has the line, and a reference */
 };
 
-/* ---- Runs ---------------------------------------------------------------- */
-
-static void unref_run(struct tfd_iterator_run *r)
-{
-    if (!r || !tfd_refs_drop(&r->refs))
-        return;
-    tfd_data_close(r->root);
-    tfd_data_scope_unref(r->scope);
-    free(r);
-}
-
-static enum tfd_code new_run(struct tfd_iterator *it, struct tfd_dataset *d,
-                             struct tfd_iterator_run **out,
-                             struct tfd_status *st)
-{
-    struct tfd_iterator_run *r = calloc(1, sizeof(*r));
-    enum tfd_code rc;
-
-    if (!r)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for an iterator");
-    r->refs = 1;
-    r->scope = tfd_data_scope_new(&it->task, st);
-    rc = r->scope ? tfd_data_open(d, r->scope, TFD_DATA_ROOT, 0, &r->root, st)
-                  : TFD_RESOURCE_EXHAUSTED;
-    if (rc == TFD_OK)
-        *out = r;
-    else
-        unref_run(r);
-    return rc;
-}
-
 /* ---- The resource -------------------------------------------------------- */
 
 /* Nobody is in the line, or it would hold a reference. */
@@ -82,7 +43,7 @@ static void free_iterator(struct tfd_resource *r)
         TFD_CONTAINER_OF(r, struct tfd_iterator, resource);
 
     tfd_anonymous_forget(&it->anonymous);
-    unref_run(it->run);
+    tfd_iterator_run_unref(it->run);
     free(it->types);
     free(it->shapes);
     tfd_lock_deinit(&it->lock);
@@ -197,12 +158,68 @@ enum tfd_code tfd_iterator_set(struct tfd_iterator *it, struct tfd_dataset *d,
     struct tfd_iterator_run *run = NULL, *old;
 
     TFD_TRY(check_dataset(it, d, st));
-    TFD_TRY(new_run(it, d, &run, st));
+    TFD_TRY(tfd_iterator_run_new(&it->task, d, &run, st));
     tfd_lock(&it->lock);
     old = it->run;
     it->run = run;
     tfd_unlock(&it->lock);
-    unref_run(old);
+    tfd_iterator_run_unref(old);
+    return TFD_OK;
+}
+
+/* ---- Positions ----------------------------------------------------------- */
+
+static struct tfd_iterator_run *hold_run(struct tfd_iterator *it)
+{
+    struct tfd_iterator_run *run;
+
+    tfd_lock(&it->lock);
+    run = it->run;
+    if (run)
+        tfd_refs_add(&run->refs, 1);
+    tfd_unlock(&it->lock);
+    return run;
+}
+
+struct tfd_dataset *tfd_iterator_dataset(struct tfd_iterator *it)
+{
+    struct tfd_iterator_run *run = hold_run(it);
+    struct tfd_dataset *d = run ? tfd_dataset_ref(run->root->dataset) : NULL;
+
+    tfd_iterator_run_unref(run);
+    return d;
+}
+
+enum tfd_code tfd_iterator_save(struct tfd_iterator *it,
+                                struct tfd_iterator_position *out,
+                                struct tfd_status *st)
+{
+    struct tfd_iterator_run *run = hold_run(it);
+    enum tfd_code rc;
+
+    if (!run)
+        return tfd_fail(
+            st, TFD_FAILED_PRECONDITION,
+            "Save() failed because the iterator has not been initialized. "
+            "Ensure that you have run the initializer operation for this "
+            "iterator before saving it.");
+    rc = tfd_iterator_run_save(run, out, st);
+    tfd_iterator_run_unref(run);
+    return rc;
+}
+
+enum tfd_code tfd_iterator_restore(struct tfd_iterator *it,
+                                   const struct tfd_iterator_position *p,
+                                   struct tfd_status *st)
+{
+    struct tfd_iterator_run *run, *old;
+
+    TFD_TRY(tfd_iterator_run_at(&it->task, p, &run, st));
+    tfd_lock(&it->lock);
+    old = it->run;
+    it->run = run;
+    tfd_unlock(&it->lock);
+    tfd_iterator_run_unref(old);
     return TFD_OK;
 }
 
@@ -230,12 +247,12 @@ static enum tfd_code get_into(struct tfd_iterator_run *run, struct tfd_kctx *k,
     bool end;
 
     if (d->count == k->out_count) {
-        rc = tfd_data_next(run->root, k->out, &end, st);
+        rc = tfd_iterator_run_next(run, k->out, &end, st);
     } else {
         e = tfd_data_element_new(d->count, st);
         if (!e)
             return TFD_RESOURCE_EXHAUSTED;
-        rc = tfd_data_next(run->root, e, &end, st);
+        rc = tfd_iterator_run_next(run, e, &end, st);
         tfd_data_element_drop(e, d->count);
         free(e);
     }
@@ -284,7 +301,7 @@ static enum tfd_code get_optional(struct tfd_iterator_run *run,
 
     if (!e)
         return TFD_RESOURCE_EXHAUSTED;
-    rc = tfd_data_next(run->root, e, &end, st);
+    rc = tfd_iterator_run_next(run, e, &end, st);
     if (rc == TFD_OK)
         rc = put_optional(k, e, count, !end, st);
     tfd_data_element_drop(e, count);
@@ -349,7 +366,7 @@ static void leave_request(struct tfd_iterator *it)
     tfd_unlock(&it->lock);
     if (run)
         tfd_data_scope_resume(run->scope);
-    unref_run(run);
+    tfd_iterator_run_unref(run);
 }
 
 static void work_line(struct tfd_job *job)

@@ -19,6 +19,7 @@
 #define TFD_KERNELS_DATA_ITERATOR_H
 
 #include "kernels/data/anonymous.h"
+#include "kernels/data/data_seeds.h"
 #include "kernels/data/dataset.h"
 
 struct tfd_iterator;
@@ -37,6 +38,26 @@ enum tfd_code tfd_iterator_new(const struct tfd_data_task *task, int32_t count,
 enum tfd_code tfd_iterator_set(struct tfd_iterator *it, struct tfd_dataset *d,
                                struct tfd_status *st) TFD_MUST_USE;
 struct tfd_anonymous *tfd_iterator_anonymous(struct tfd_iterator *it);
+/* Where an iterator is in its dataset: how many elements it has given, or has
+ * failed with, and the state of the dataset's seeds when it began. */
+struct tfd_iterator_position {
+    struct tfd_dataset *dataset; /* counted */
+    int64_t given;
+    struct tfd_data_seeds_state *seeds; /* dataset->seed_count of them */
+};
+/* FAILED_PRECONDITION without a dataset, UNIMPLEMENTED when what it is within
+ * cannot be gone through again. */
+enum tfd_code tfd_iterator_save(struct tfd_iterator *it,
+                                struct tfd_iterator_position *out,
+                                struct tfd_status *st) TFD_MUST_USE;
+/* The iterator's own dataset from its beginning, with these seeds; what comes
+ * before the position is gone through when the next element is asked for. */
+enum tfd_code tfd_iterator_restore(struct tfd_iterator *it,
+                                   const struct tfd_iterator_position *position,
+                                   struct tfd_status *st) TFD_MUST_USE;
+void tfd_iterator_position_drop(struct tfd_iterator_position *p);
+/* What it goes through, counted; NULL: nothing yet. */
+struct tfd_dataset *tfd_iterator_dataset(struct tfd_iterator *it);
 /* What an IteratorGetNext and its relatives start: finishes k. */
 void tfd_iterator_get(struct tfd_iterator *it, struct tfd_kctx *k,
                       bool optional);

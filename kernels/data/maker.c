@@ -217,6 +217,38 @@ static enum tfd_code take_inputs(struct tfd_dataset *d, struct tfd_kctx *k,
     return TFD_OK;
 }
 
+enum tfd_code tfd_dataset_add_seeds(struct tfd_dataset *d,
+                                    struct tfd_resource *seeds,
+                                    struct tfd_status *st)
+{
+    size_t count = (size_t)d->seed_count;
+    struct tfd_resource **more;
+
+    for (int i = 0; i < d->seed_count; i++)
+        if (d->seeds[i] == seeds)
+            return TFD_OK;
+    more = realloc(d->seeds, (count + 1) * sizeof(struct tfd_resource *));
+    if (!more)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a dataset");
+    d->seeds = more;
+    d->seeds[d->seed_count++] = tfd_resource_ref(seeds);
+    return TFD_OK;
+}
+
+/* Of a dataset that it was given. */
+static enum tfd_code inherit_seeds(struct tfd_dataset *d,
+                                   const struct tfd_tensor *t,
+                                   struct tfd_status *st)
+{
+    struct tfd_dataset *from;
+
+    if (t->dtype != TFD_VARIANT || tfd_dataset_of(t, &from, NULL) != TFD_OK)
+        return TFD_OK;
+    for (int i = 0; i < from->seed_count; i++)
+        TFD_TRY(tfd_dataset_add_seeds(d, from->seeds[i], st));
+    return TFD_OK;
+}
+
 /* What the op was given, for those who make the dataset again. */
 static enum tfd_code keep_args(struct tfd_dataset *d, const struct tfd_kctx *k,
                                struct tfd_status *st)
@@ -228,6 +260,7 @@ static enum tfd_code keep_args(struct tfd_dataset *d, const struct tfd_kctx *k,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a dataset");
     for (; d->arg_count < k->in_count; d->arg_count++) {
         TFD_TRY(tfd_dataset_deepen(d, &k->in[d->arg_count], st));
+        TFD_TRY(inherit_seeds(d, &k->in[d->arg_count], st));
         d->args[d->arg_count] = tfd_tensor_ref(&k->in[d->arg_count]);
     }
     d->recipe = m->recipe ? tfd_data_recipe_ref(m->recipe) : NULL;

@@ -57,6 +57,10 @@ enum tfd_code tfd_dataset_make_part(const struct tfd_dataset *of,
                                     const struct tfd_shape *shape,
                                     struct tfd_dataset **out,
                                     struct tfd_status *st) TFD_MUST_USE;
+/* Its passes, or those of a dataset within it, have their seeds from there. */
+enum tfd_code tfd_dataset_add_seeds(struct tfd_dataset *d,
+                                    struct tfd_resource *seeds,
+                                    struct tfd_status *st) TFD_MUST_USE;
 /* Output 0; takes the reference, also on failure. */
 enum tfd_code tfd_dataset_output(struct tfd_kctx *k,
                                  struct tfd_dataset *take_dataset,

@@ -1,4 +1,4 @@
-"""Cases of kernels/data/dataset_info.c."""
+"""Cases of kernels/data_graph/dataset_info.c."""
 from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (answers, hidden, numbers,
                                                     raw, variant)

@@ -1,0 +1,157 @@
+"""Cases of kernels/data_graph/iterator_state.c."""
+from tests.cluster.client import tf
+from tests.conformance.cases.data.pipelines import (data, failing, note,
+                                                    numbers, plain, raw, walk)
+from tests.conformance.cases.data_sources.dataset_files import records
+from tests.conformance.scenarios import fresh_graph, told
+from tests.conformance.table import scenario
+
+
+def small(x):
+    return data.range(x)
+
+
+MAKERS = {
+    "range": lambda: data.range(7),
+    "hidden": lambda: numbers(7),
+    "tensor": lambda: data.from_tensors([1, 2]),
+    "slices": lambda: data.from_tensor_slices(([1, 2, 3, 4, 5], list("abcde"))),
+    "none": lambda: data.range(0),
+    "map": lambda: data.range(7).map(lambda x: x * x),
+    "parallel map": lambda: data.range(7).map(lambda x: x * x, 2),
+    "filter": lambda: data.range(9).filter(lambda x: x % 2 == 1),
+    "flat map": lambda: data.range(4).flat_map(small),
+    "interleave": lambda: data.range(4).interleave(small, 2, 1),
+    "parallel interleave": lambda: data.range(4).interleave(
+        small, 2, 1, num_parallel_calls=2, deterministic=True),
+    "batch": lambda: data.range(7).batch(2),
+    "parallel batch": lambda: data.range(7).batch(2, num_parallel_calls=2),
+    "padded": lambda: data.range(5).map(lambda x: tf.fill([x], x))
+    .padded_batch(2, [None]),
+    "take": lambda: data.range(9).take(6),
+    "skip": lambda: data.range(9).skip(2),
+    "repeat": lambda: data.range(3).repeat(3),
+    "for ever": lambda: data.range(3).repeat(),
+    "shard": lambda: data.range(9).shard(2, 1),
+    "shuffle": lambda: data.range(9).shuffle(4, seed=5),
+    "shuffle once": lambda: data.range(5).shuffle(
+        4, seed=5, reshuffle_each_iteration=False).repeat(2),
+    "shuffles again": lambda: data.range(4).shuffle(4, seed=5).repeat(3),
+    "shuffle and repeat": lambda: data.range(4).apply(
+        tf.data.experimental.shuffle_and_repeat(3, 2, seed=7)),
+    "two shuffles": lambda: data.zip((
+        data.range(6).shuffle(6, seed=1), data.range(6).shuffle(6, seed=2))),
+    "random": lambda: tf.data.experimental.RandomDataset(seed=3).take(6),
+    "zip": lambda: data.zip((data.range(5), data.range(6))),
+    "concatenate": lambda: data.range(3).concatenate(data.range(4)),
+    "prefetch": lambda: data.range(7).prefetch(2),
+    "cache": lambda: data.range(4).cache().repeat(2),
+    "scan": lambda: data.range(7).apply(tf.data.experimental.scan(
+        tf.constant(0, tf.int64), lambda s, x: (s + x, s + x))),
+    "take while": lambda: data.range(9).take_while(lambda x: x < 6),
+    "options": lambda: data.range(7).with_options(tf.data.Options()),
+    "fails": lambda: data.range(7).map(failing(3)),
+}
+POSITIONS = (0, 1, 3, 5, 9)
+
+
+def state_of(iterator):
+    return raw.SerializeIterator(resource_handle=iterator._iterator_resource)
+
+
+def steps(session, iterator, n):
+    for _ in range(n):
+        told(session, iterator[1])
+
+
+@scenario("SerializeIterator DeserializeIterator")
+@fresh_graph
+def data_iterator_positions(side):
+    """Another iterator goes on from where the first was, then the first one
+    goes back to where it was."""
+    out, made = {}, {}
+    for name, make in MAKERS.items():
+        dataset = plain(make())
+        pair = [tf.data.make_initializable_iterator(dataset)
+                for _ in range(2)]
+        state = state_of(pair[0])
+        made[name] = ([(i.initializer, i.get_next()) for i in pair], [
+            raw.DeserializeIterator(resource_handle=i._iterator_resource,
+                                    serialized=state) for i in pair])
+    with side.session() as session:
+        for name, (pair, (itself, other)) in made.items():
+            for position in POSITIONS:
+                key = "%s at %d" % (name, position)
+                for i in pair:  # one after the other: they draw seeds
+                    session.run(i[0])
+                steps(session, pair[0], position)
+                note(out, key + " saved", told(session, other))
+                walk(session, out, key, pair[1][1], 12)
+                session.run(pair[0][0])
+                steps(session, pair[0], position)
+                note(out, key + " again", told(session, itself))
+                walk(session, out, key + " again", pair[0][1], 12)
+    return out
+
+
+@scenario("SerializeIterator DeserializeIterator")
+@fresh_graph
+def data_iterator_states_refused(side):
+    out = {}
+    bare = raw.IteratorV2(shared_name="", container="",
+                          output_types=[tf.int64], output_shapes=[[]])
+    ready = tf.data.make_initializable_iterator(plain(data.range(5)))
+    lists = tf.data.make_initializable_iterator(plain(data.range(5).batch(2)))
+    drawing = tf.data.make_initializable_iterator(plain(data.range(5).map(
+        lambda x: tf.random.uniform([], seed=3))))
+    state = state_of(ready)
+    fetches = {
+        "save bare": raw.SerializeIterator(resource_handle=bare),
+        "restore bare": raw.DeserializeIterator(resource_handle=bare,
+                                                serialized=state),
+        "restore another": raw.DeserializeIterator(
+            resource_handle=lists._iterator_resource, serialized=state),
+    }
+    for policy in (0, 1, 2, 3, -1):
+        fetches["policy %d" % policy] = tf.shape(raw.SerializeIterator(
+            resource_handle=drawing._iterator_resource,
+            external_state_policy=policy))[0] > 0
+        if policy in (0, 1, 2):
+            fetches["policy %d, none" % policy] = tf.shape(
+                raw.SerializeIterator(
+                    resource_handle=ready._iterator_resource,
+                    external_state_policy=policy))[0] > 0
+    with side.session() as session:
+        session.run([i.initializer for i in (ready, lists, drawing)])
+        for name, fetch in fetches.items():
+            note(out, name, told(session, fetch))
+    return out
+
+
+@scenario("SerializeIterator DeserializeIterator")
+@fresh_graph
+def data_iterator_states_of_files(side):
+    out, made = {}, {}
+    files = [records(side, "r%d" % i, [b"%d.%d" % (i, k) for k in range(3)])
+             for i in range(3)]
+    for name, dataset in {
+            "records": tf.data.TFRecordDataset(files),
+            "lines": tf.data.TextLineDataset(files),
+            "flat": data.from_tensor_slices(files).flat_map(
+                tf.data.TFRecordDataset)}.items():
+        pair = [tf.data.make_initializable_iterator(plain(dataset))
+                for _ in range(2)]
+        made[name] = ([(i.initializer, i.get_next()) for i in pair],
+                      raw.DeserializeIterator(
+                          resource_handle=pair[1]._iterator_resource,
+                          serialized=state_of(pair[0])))
+    with side.session() as session:
+        for name, (pair, restore) in made.items():
+            for position in (0, 2, 4):
+                for i in pair:  # one after the other: they draw seeds
+                    session.run(i[0])
+                steps(session, pair[0], position)
+                session.run(restore)
+                walk(session, out, "%s at %d" % (name, position),
+                     pair[1][1], 12)
+    return out
