@@ -157,6 +157,28 @@ struct tfd_variant *tfd_variant_copy(const struct tfd_variant *v,
     return copy;
 }
 
+enum tfd_code tfd_variant_holding(enum tfd_variant_kind kind,
+                                  const struct tfd_tensor *tensors,
+                                  int32_t count, struct tfd_variant **out,
+                                  struct tfd_status *st)
+{
+    struct tfd_variant *v = tfd_variant_new(kind, st);
+
+    if (!v)
+        return TFD_RESOURCE_EXHAUSTED;
+    for (int32_t i = 0; i < count; i++) {
+        struct tfd_tensor one = tfd_tensor_ref(&tensors[i]);
+        enum tfd_code rc = tfd_variant_set(v, i, &one, st);
+
+        if (rc != TFD_OK) {
+            tfd_variant_unref(v);
+            return rc;
+        }
+    }
+    *out = v;
+    return TFD_OK;
+}
+
 /* ---- Tensors of them ----------------------------------------------------- */
 
 struct tfd_variant *tfd_variant_of(const struct tfd_tensor *t)

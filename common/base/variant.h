@@ -7,7 +7,8 @@
  *     OPTIONAL   any tensors, or nothing
  *     TENSOR     one tensor: a part of a sparse one on its way through a
  *                dataset
- *     OBJECT     a counted object that only its kernels know, a dataset; it
+ *     RAGGED     the splits of a ragged tensor, outer ones first, and its
+ * values OBJECT     a counted object that only its kernels know, a dataset; it
  *                does not leave the task
  *
  * A variant is written only by who holds the one reference to it; others copy
@@ -28,6 +29,7 @@ enum tfd_variant_kind {
     TFD_VARIANT_LIST,
     TFD_VARIANT_OPTIONAL,
     TFD_VARIANT_TENSOR,
+    TFD_VARIANT_RAGGED,
     TFD_VARIANT_OBJECT,
 };
 
@@ -73,6 +75,13 @@ enum tfd_code tfd_variant_resize(struct tfd_variant *v, int64_t count,
 enum tfd_code tfd_variant_set(struct tfd_variant *v, int32_t i,
                               struct tfd_tensor *take,
                               struct tfd_status *st) TFD_MUST_USE;
+
+/* A new variant of this kind that holds these tensors, which stay the caller's.
+ */
+enum tfd_code tfd_variant_holding(enum tfd_variant_kind kind,
+                                  const struct tfd_tensor *tensors,
+                                  int32_t count, struct tfd_variant **out,
+                                  struct tfd_status *st) TFD_MUST_USE;
 
 /* The variant in a scalar VARIANT tensor; NULL when it is something else. */
 struct tfd_variant *tfd_variant_of(const struct tfd_tensor *t);

@@ -4,7 +4,7 @@
  * A list: its elements in order without the empty slots; in `metadata`, as
  * varints, how many those are and which, the element type, the maximum, then
  * the element shape's message.  An optional: one byte and its tensors.  One
- * tensor: itself.
+ * tensor: itself.  A ragged one: splits, then values.
  */
 #include "common/proto/tensor.pb.h"
 #include "common/base/shape_long.h"
@@ -17,6 +17,7 @@
 #define LIST_NAME "tensorflow::TensorList"
 #define OPTIONAL_NAME "tensorflow::data::Optional"
 #define TENSOR_NAME "tensorflow::Tensor"
+#define RAGGED_NAME "RaggedTensorVariant"
 
 /* ---- Out ----------------------------------------------------------------- */
 
@@ -50,6 +51,7 @@ void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
         [TFD_VARIANT_LIST] = LIST_NAME,
         [TFD_VARIANT_OPTIONAL] = OPTIONAL_NAME,
         [TFD_VARIANT_TENSOR] = TENSOR_NAME,
+        [TFD_VARIANT_RAGGED] = RAGGED_NAME,
     };
     size_t mark;
 
@@ -188,6 +190,10 @@ static enum tfd_code read(struct tfd_variant *v, struct tfd_str proto,
     if (tfd_str_is(name, TENSOR_NAME)) {
         v->kind = TFD_VARIANT_TENSOR;
         return v->count == 1 ? TFD_OK : damaged(st);
+    }
+    if (tfd_str_is(name, RAGGED_NAME)) {
+        v->kind = TFD_VARIANT_RAGGED;
+        return v->count >= 1 ? TFD_OK : damaged(st);
     }
     if (!tfd_str_is(name, OPTIONAL_NAME))
         return tfd_fail(st, TFD_UNIMPLEMENTED,

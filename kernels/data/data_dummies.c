@@ -1,6 +1,7 @@
 /*
  * data_dummies.c - handles of nothing, where an op of tf.data wants a resource
- * that the dataset then makes itself.
+ * that the dataset then makes itself; and ops that delete what goes anyway with
+ * its last handle.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -20,6 +21,13 @@ static enum tfd_code dummy_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+static enum tfd_code delete_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    (void)k;
+    (void)st;
+    return TFD_OK;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 #define FLAGS .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT
@@ -28,13 +36,25 @@ static enum tfd_code dummy_compute(struct tfd_kctx *k, struct tfd_status *st)
         .name = (name_), .outputs = "handle: resource", \
         .shape = tfd_shape_scalar, FLAGS,               \
     }
+#define DELETING(name_)                                                  \
+    {                                                                    \
+        .name = (name_), .inputs = "handle: resource, deleter: variant", \
+        .shape = tfd_shape_none, FLAGS,                                  \
+    }
+
 static const struct tfd_opdef ops[] = {
+    DELETING("DeleteMemoryCache"),
+    DELETING("DeleteSeedGenerator"),
+    DELETING("DeleteRandomSeedGenerator"),
     DUMMY("DummySeedGenerator"),
     DUMMY("DummyMemoryCache"),
     DUMMY("DummyIterationCounter"),
 };
 
 static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("DeleteMemoryCache", delete_compute),
+    TFD_KERNEL_ANY("DeleteSeedGenerator", delete_compute),
+    TFD_KERNEL_ANY("DeleteRandomSeedGenerator", delete_compute),
     TFD_KERNEL_ANY("DummySeedGenerator", dummy_compute),
     TFD_KERNEL_ANY("DummyMemoryCache", dummy_compute),
     TFD_KERNEL_ANY("DummyIterationCounter", dummy_compute),

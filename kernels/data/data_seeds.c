@@ -110,19 +110,31 @@ enum tfd_code tfd_data_seeds_of(struct tfd_kctx *k, int in, int64_t seed,
 
 /* ---- Operations ---------------------------------------------------------- */
 
-static enum tfd_code seeds_compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code make_seeds(struct tfd_kctx *k, bool fixed,
+                                const char *name, struct tfd_status *st)
 {
     struct tfd_data_seeds *s;
     int64_t seed, seed2;
-    bool reshuffle;
 
     TFD_TRY(tfd_check_int(k, 0, &seed, st));
     TFD_TRY(tfd_check_int(k, 1, &seed2, st));
-    TFD_TRY(tfd_check_bool(k, 2, &reshuffle, st));
-    TFD_TRY(tfd_data_seeds_new(seed, seed2, !reshuffle, &s, st));
-    TFD_TRY(tfd_anonymous_output(k, 0, "SeedGenerator", &s->anonymous,
-                                 &s->resource, st));
+    TFD_TRY(tfd_data_seeds_new(seed, seed2, fixed, &s, st));
+    TFD_TRY(tfd_anonymous_output(k, 0, name, &s->anonymous, &s->resource, st));
     return tfd_anonymous_deleter(k, 1, st);
+}
+
+static enum tfd_code random_seeds_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    return make_seeds(k, false, "RandomSeedGenerator", st);
+}
+
+static enum tfd_code seeds_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    bool reshuffle;
+
+    TFD_TRY(tfd_check_bool(k, 2, &reshuffle, st));
+    return make_seeds(k, !reshuffle, "SeedGenerator", st);
 }
 
 /* ---- Tables -------------------------------------------------------------- */
@@ -135,10 +147,18 @@ static const struct tfd_opdef ops[] = {
         .shape = tfd_shape_scalar,
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
     },
+    {
+        .name = "AnonymousRandomSeedGenerator",
+        .inputs = "seed: int64, seed2: int64",
+        .outputs = "handle: resource, deleter: variant",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
 };
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("AnonymousSeedGenerator", seeds_compute),
+    TFD_KERNEL_ANY("AnonymousRandomSeedGenerator", random_seeds_compute),
 };
 
 const struct tfd_family tfd_family_data_seeds = {

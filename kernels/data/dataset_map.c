@@ -173,12 +173,15 @@ static enum tfd_code take_while_next(struct tfd_data_iterator *it,
 
 CHOOSING_KIND(filter, "Filter");
 CHOOSING_KIND(take_while, "TakeWhile");
+#define parallel_filter_next filter_next
+CHOOSING_KIND(parallel_filter, "ParallelFilter");
 
 /* ---- Making -------------------------------------------------------------- */
 
 static enum tfd_code make_mapped(struct tfd_kctx *k,
                                  const struct tfd_dataset_kind *kind,
-                                 int32_t results, struct tfd_status *st)
+                                 int32_t captured, int32_t results,
+                                 struct tfd_status *st)
 {
     const struct tfd_dataset_maker *m = k->state;
     struct tfd_dataset *d;
@@ -188,7 +191,7 @@ static enum tfd_code make_mapped(struct tfd_kctx *k,
     TFD_TRY(tfd_dataset_make(k, kind, sizeof(*x), 1, &d, st));
     x = (struct mapped *)d;
     x->preserve_cardinality = m->flag;
-    rc = tfd_captured_init(&x->f, k, m->function, 1, k->in_count - 1,
+    rc = tfd_captured_init(&x->f, k, m->function, 1, captured,
                            d->inputs[0]->count, d, st);
     if (rc == TFD_OK && x->f.out_count != results)
         rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -205,18 +208,32 @@ static enum tfd_code map_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_dataset_maker *m = k->state;
 
-    return make_mapped(k, &map_kind, m->count, st);
+    return make_mapped(k, &map_kind, k->in_count - 1, m->count, st);
 }
 
 static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    return make_mapped(k, &filter_kind, 1, st);
+    return make_mapped(k, &filter_kind, k->in_count - 1, 1, st);
 }
 
 static enum tfd_code take_while_compute(struct tfd_kctx *k,
                                         struct tfd_status *st)
 {
-    return make_mapped(k, &take_while_kind, 1, st);
+    return make_mapped(k, &take_while_kind, k->in_count - 1, 1, st);
+}
+
+/* One element after the other: the answers come in the input's order. */
+static enum tfd_code parallel_filter_compute(struct tfd_kctx *k,
+                                             struct tfd_status *st)
+{
+    int64_t calls;
+
+    TFD_TRY(
+        tfd_dataset_int(k, k->in_count - 1, "num_parallel_calls", &calls, st));
+    if (calls < 1 && calls != -1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "num_parallel_calls must be greater than zero.");
+    return make_mapped(k, &parallel_filter_kind, k->in_count - 2, 1, st);
 }
 
 static enum tfd_code map_prepare(const struct tfd_prepare *p, void *state,
@@ -250,12 +267,22 @@ static const struct tfd_opdef ops[] = {
                 0),
     CHOOSING("FilterDataset"),
     CHOOSING("TakeWhileDataset"),
+    TFD_DATA_OP("ExperimentalTakeWhileDataset", INPUTS,
+                "predicate: func; Targuments: list(type) >= 0; ", "", 0),
+    TFD_DATA_OP("ParallelFilterDataset", INPUTS ", num_parallel_calls: int64",
+                "predicate: func; deterministic: string = 'default'; "
+                "Targuments: list(type) >= 0; ",
+                TFD_DATA_METADATA, 0),
 };
 
 static const struct tfd_kernel kernels[] = {
     TFD_DATA_KERNEL_F("MapDataset", map_compute, map_prepare),
     TFD_DATA_KERNEL_F("FilterDataset", filter_compute, predicate_prepare),
     TFD_DATA_KERNEL_F("TakeWhileDataset", take_while_compute,
+                      predicate_prepare),
+    TFD_DATA_KERNEL_F("ExperimentalTakeWhileDataset", take_while_compute,
+                      predicate_prepare),
+    TFD_DATA_KERNEL_F("ParallelFilterDataset", parallel_filter_compute,
                       predicate_prepare),
 };
 

@@ -20,6 +20,8 @@ struct nested {
     struct tfd_captured f;
     int64_t cycle, block;
     bool is_flat;
+    bool is_legacy; /* all places of the cycle are filled at once, and again at
+                     * once; a place that is over for good ends no block */
 };
 
 struct place {
@@ -33,6 +35,7 @@ struct nested_iterator {
     int64_t room, at, in_block, open;
     int64_t number; /* flat_map: inner datasets so far */
     bool input_over;
+    bool is_filled; /* legacy: the cycle was */
 };
 
 static void nested_release(struct tfd_dataset *d)
@@ -146,6 +149,32 @@ static void next_place(struct nested_iterator *i)
         i->at = 0; /* the rest of the cycle was never in use */
 }
 
+static enum tfd_code fill_cycle(struct nested_iterator *i,
+                                struct tfd_status *st)
+{
+    const struct nested *d = (const struct nested *)i->iterator.dataset;
+
+    for (; i->at < d->cycle && !i->input_over; i->at++) {
+        TFD_TRY(make_place(i, st));
+        TFD_TRY(fill_place(i, st));
+    }
+    i->at = 0;
+    i->is_filled = true;
+    return TFD_OK;
+}
+
+static enum tfd_code replace_place(struct nested_iterator *i,
+                                   struct tfd_status *st)
+{
+    int64_t in_block = i->in_block, at = i->at;
+    enum tfd_code rc = i->input_over ? TFD_OK : fill_place(i, st);
+
+    next_place(i);
+    if (!i->places[at].iterator)
+        i->in_block = in_block;
+    return rc;
+}
+
 /* *got: an element; else the place is free now, or the next one's turn. */
 static enum tfd_code take_from_place(struct nested_iterator *i,
                                      struct tfd_tensor *out, bool *got,
@@ -165,6 +194,8 @@ static enum tfd_code take_from_place(struct nested_iterator *i,
     tfd_data_close(p->iterator);
     p->iterator = NULL;
     i->open--;
+    if (d->is_legacy)
+        return replace_place(i, st);
     next_place(i);
     return TFD_OK;
 }
@@ -176,6 +207,8 @@ static enum tfd_code nested_next(struct tfd_data_iterator *it,
     struct nested_iterator *i = (struct nested_iterator *)it;
     bool got = false;
 
+    if (((const struct nested *)it->dataset)->is_legacy && !i->is_filled)
+        TFD_TRY(fill_cycle(i, st));
     while (!got && (!i->input_over || i->open > 0)) {
         TFD_TRY(make_place(i, st));
         if (i->places[i->at].iterator)
@@ -207,6 +240,7 @@ NESTED_KIND(interleave, "Interleave");
 NESTED_KIND(parallel2, "ParallelInterleaveV2");
 NESTED_KIND(parallel3, "ParallelInterleaveV3");
 NESTED_KIND(parallel4, "ParallelInterleaveV4");
+NESTED_KIND(legacy, "LegacyParallelInterleave");
 
 /* ---- Making -------------------------------------------------------------- */
 
@@ -235,6 +269,7 @@ static enum tfd_code make_nested(struct tfd_kctx *k,
     x->cycle = cycle;
     x->block = block;
     x->is_flat = kind == &flat_map_kind;
+    x->is_legacy = kind == &legacy_kind;
     rc = tfd_captured_init(&x->f, k, m->function, 1, captured,
                            d->inputs[0]->count, d, st);
     if (rc == TFD_OK && x->f.out_count != 1)
@@ -317,6 +352,32 @@ static enum tfd_code interleave_compute(struct tfd_kctx *k,
     return interleave(k, &interleave_kind, 2, st);
 }
 
+/* Of the first kind, and of its second version, which has no `sloppy`: behind
+ * the two sizes come that of a buffer and how many inputs to read ahead. */
+static enum tfd_code legacy_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    static const char *const names[] = {"cycle_length", "block_length",
+                                        "buffer_output_elements",
+                                        "prefetch_input_elements"};
+    bool is_sloppy = k->in[k->in_count - 3].dtype == TFD_BOOL;
+    int first = k->in_count - 4 - is_sloppy;
+    int64_t value[4];
+
+    for (int i = 0; i < 4; i++) {
+        int in = first + i + (is_sloppy && i >= 2);
+
+        TFD_TRY(tfd_dataset_int(k, in, names[i], &value[i], st));
+        if (value[i] < (i < 3) && !(i >= 2 && value[i] == -1))
+            return tfd_fail(st, TFD_INVALID_ARGUMENT, "`%s` must be %s",
+                            names[i], i < 3 ? "> 0" : ">= 0");
+    }
+    if (value[0] > TFD_CREW_MAX) /* all of them are open at once */
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "cycle_length is %lld; at most %d are possible",
+                        (long long)value[0], TFD_CREW_MAX);
+    return make_nested(k, &legacy_kind, first - 1, value[0], value[1], st);
+}
+
 #define PARALLEL(id, ints)                                   \
     static enum tfd_code id##_compute(struct tfd_kctx *k,    \
                                       struct tfd_status *st) \
@@ -338,7 +399,17 @@ PARALLEL(parallel4, 5)
     "f: func; deterministic: string = 'default'; " \
     "Targuments: list(type) >= 0; "
 
+#define LEGACY(sloppy)                               \
+    INPUTS CYCLE sloppy ", buffer_output_elements: " \
+                        "int64, prefetch_input_elements: int64"
+
 static const struct tfd_opdef ops[] = {
+    TFD_DATA_OP("ParallelInterleaveDataset", LEGACY(", sloppy: bool"), FUNCTION,
+                TFD_DATA_METADATA, 0),
+    TFD_DATA_OP("ExperimentalParallelInterleaveDataset",
+                LEGACY(", sloppy: bool"), FUNCTION, "", 0),
+    TFD_DATA_OP("LegacyParallelInterleaveDatasetV2", LEGACY(""), ORDERED,
+                TFD_DATA_METADATA, 0),
     TFD_DATA_OP("FlatMapDataset", INPUTS, FUNCTION, TFD_DATA_METADATA, 0),
     TFD_DATA_OP("InterleaveDataset", INPUTS CYCLE, FUNCTION, TFD_DATA_METADATA,
                 0),
@@ -353,6 +424,12 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
+    TFD_DATA_KERNEL_F("ParallelInterleaveDataset", legacy_compute,
+                      tfd_dataset_prepare_f),
+    TFD_DATA_KERNEL_F("ExperimentalParallelInterleaveDataset", legacy_compute,
+                      tfd_dataset_prepare_f),
+    TFD_DATA_KERNEL_F("LegacyParallelInterleaveDatasetV2", legacy_compute,
+                      tfd_dataset_prepare_f),
     TFD_DATA_KERNEL_F("FlatMapDataset", flat_map_compute,
                       tfd_dataset_prepare_f),
     TFD_DATA_KERNEL_F("InterleaveDataset", interleave_compute,

@@ -48,6 +48,7 @@ STAGE(options, NULL);
 STAGE(finalize, NULL);
 STAGE(model, "Model");
 STAGE(optimize, "Optimize");
+STAGE(rewrite, "Rewrite");
 
 static enum tfd_code make_passing(struct tfd_kctx *k,
                                   const struct tfd_dataset_kind *kind,
@@ -72,6 +73,11 @@ static enum tfd_code model_compute(struct tfd_kctx *k, struct tfd_status *st)
 static enum tfd_code optimize_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     return make_passing(k, &optimize_kind, st);
+}
+
+static enum tfd_code rewrite_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return make_passing(k, &rewrite_kind, st);
 }
 
 /* ---- Options ------------------------------------------------------------- */
@@ -124,6 +130,8 @@ static const struct tfd_opdef ops[] = {
                 "algorithm: int = 0; cpu_budget: int = 0; "
                 "ram_budget: int = 0; ",
                 "", 0),
+    TFD_DATA_OP("RewriteDataset",
+                "input_dataset: variant, rewrite_name: string", "", "", 0),
     TFD_DATA_OP("OptimizeDataset",
                 "input_dataset: variant, optimizations: string", "",
                 "; optimization_configs: list(string) = []", 0),
@@ -138,6 +146,7 @@ static const struct tfd_kernel kernels[] = {
     TFD_DATA_KERNEL("OptionsDataset", options_compute),
     TFD_DATA_KERNEL("FinalizeDataset", finalize_compute),
     TFD_DATA_KERNEL("ModelDataset", model_compute),
+    TFD_DATA_KERNEL("RewriteDataset", rewrite_compute),
     TFD_DATA_KERNEL("OptimizeDataset", optimize_compute),
     TFD_DATA_KERNEL("OptimizeDatasetV2", optimize_compute),
 };

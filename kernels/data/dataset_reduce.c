@@ -50,6 +50,33 @@ static void single_start(struct tfd_kctx *k)
     tfd_whole_start(k, "SingleElementIterator", take_single);
 }
 
+/* ---- One element by its number ------------------------------------------- */
+
+/* Those before it are made and dropped. */
+static enum tfd_code take_at(struct tfd_whole *w, struct tfd_status *st)
+{
+    int32_t count = w->it->dataset->count;
+    int64_t index;
+    bool end = false;
+
+    TFD_TRY(check_count(w, count, st));
+    TFD_TRY(tfd_dataset_int(w->k, 1, "index", &index, st));
+    for (int64_t i = 0; index >= 0 && i <= index && !end; i++) {
+        tfd_data_element_drop(w->k->out, count);
+        TFD_TRY(tfd_data_next(w->it, w->k->out, &end, st));
+    }
+    if (index >= 0 && !end)
+        return TFD_OK;
+    return tfd_fail(st, TFD_OUT_OF_RANGE, "Index out of range [0, %lld):%lld",
+                    (long long)tfd_dataset_cardinality(w->it->dataset),
+                    (long long)index);
+}
+
+static void at_start(struct tfd_kctx *k)
+{
+    tfd_whole_start(k, "Iterator::Root", take_at);
+}
+
 /* ---- Reduce -------------------------------------------------------------- */
 
 static int32_t state_count(const struct tfd_kctx *k)
@@ -319,6 +346,14 @@ static enum tfd_code scan_prepare(const struct tfd_prepare *p, void *state,
 
 static const struct tfd_opdef ops[] = {
     {
+        .name = "GetElementAtIndex",
+        .inputs = "dataset: variant, index: int64",
+        .outputs = "components: output_types",
+        .attrs = TFD_DATA_TYPES,
+        .shape = tfd_data_shape_components,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
         .name = "DatasetToSingleElement",
         .inputs = "dataset: variant",
         .outputs = "components: output_types",
@@ -335,6 +370,8 @@ static const struct tfd_opdef ops[] = {
         .shape = tfd_data_shape_components,
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
     },
+    TFD_DATA_OP("ExperimentalScanDataset", INPUTS, STATE,
+                "; preserve_cardinality: bool = false", 0),
     TFD_DATA_OP("ScanDataset", INPUTS, STATE,
                 "; preserve_cardinality: bool = false; "
                 "use_default_device: bool = true" TFD_DATA_METADATA,
@@ -348,8 +385,10 @@ static const struct tfd_opdef ops[] = {
                    .flags = TFD_KERNEL_WAITS)
 
 static const struct tfd_kernel kernels[] = {
+    WAITS("GetElementAtIndex", at_start, tfd_dataset_prepare_plain),
     WAITS("DatasetToSingleElement", single_start, tfd_dataset_prepare_plain),
     WAITS("ReduceDataset", reduce_start, tfd_dataset_prepare_f),
+    TFD_DATA_KERNEL_F("ExperimentalScanDataset", scan_compute, scan_prepare),
     TFD_DATA_KERNEL_F("ScanDataset", scan_compute, scan_prepare),
 };
 

@@ -466,6 +466,8 @@ static const struct tfd_opdef ops[] = {
                 TFD_DATA_METADATA, TFD_OP_STATEFUL),
     TFD_DATA_OP("RandomDataset", "seed: int64, seed2: int64", "",
                 TFD_DATA_METADATA, TFD_OP_STATEFUL),
+    TFD_DATA_OP("ExperimentalRandomDataset", "seed: int64, seed2: int64", "",
+                "", TFD_OP_STATEFUL),
     TFD_DATA_OP("RandomDatasetV2", "seed: int64, seed2: int64" GENERATOR,
                 "rerandomize_each_iteration: bool = false; ", TFD_DATA_METADATA,
                 TFD_OP_STATEFUL),
@@ -480,6 +482,8 @@ static const struct tfd_kernel kernels[] = {
     TFD_DATA_KERNEL_F("ShuffleAndRepeatDatasetV2", repeat2_compute,
                       shuffle_prepare),
     TFD_DATA_KERNEL_F("RandomDataset", random_compute, random_prepare),
+    TFD_DATA_KERNEL_F("ExperimentalRandomDataset", random_compute,
+                      random_prepare),
     TFD_DATA_KERNEL_F("RandomDatasetV2", random_compute, random_prepare),
 };
 

@@ -1,7 +1,8 @@
 /*
  * dataset_window.c - windows: each element is, for each component, a dataset of
- * some elements of the input.
+ * some elements of the input, or, of the sliding kind, a batch of them.
  */
+#include "kernels/data/data_rows.h"
 #include "kernels/data/data_table.h"
 
 #include <stdlib.h>
@@ -11,6 +12,7 @@ struct windows {
     struct tfd_dataset dataset;
     int64_t size, shift, stride;
     bool drop_remainder;
+    bool is_batch;
 };
 
 struct entry {
@@ -147,7 +149,8 @@ static enum tfd_code grow_entries(struct windows_iterator *i,
     return TFD_OK;
 }
 
-/* One more entry, which may be a failure. */
+/* One more entry, which may be a failure; of the sliding kind there is no entry
+ * of what fails. */
 static enum tfd_code add_entry(struct windows_iterator *i,
                                struct tfd_status *st)
 {
@@ -161,8 +164,10 @@ static enum tfd_code add_entry(struct windows_iterator *i,
         return TFD_RESOURCE_EXHAUSTED;
     if (tfd_data_next(i->iterator.input, e.element, &i->input_over, &own) !=
         TFD_OK) {
+        bool keeps = !((const struct windows *)i->iterator.dataset)->is_batch;
+
         e.st = malloc(sizeof(*e.st));
-        if (!e.st || own.code == TFD_CANCELLED) {
+        if (!e.st || !keeps || own.code == TFD_CANCELLED) {
             free(e.st);
             free(e.element);
             tfd_status_copy(st, &own);
@@ -228,6 +233,40 @@ static int64_t windows_cardinality(const struct tfd_dataset *d)
     return n < span ? 0 : (n - span) / x->shift + 1;
 }
 
+/* The entries of a window as one element. */
+static enum tfd_code make_batch_of(const struct windows_iterator *i,
+                                   int64_t rows, struct tfd_tensor *out,
+                                   struct tfd_status *st)
+{
+    const struct windows *x = (const struct windows *)i->iterator.dataset;
+    int32_t width = x->dataset.count;
+    struct tfd_tensor *all = calloc((size_t)rows * (size_t)width, sizeof(*all));
+    enum tfd_code rc;
+
+    if (!all)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a window");
+    for (int64_t n = 0; n < rows; n++)
+        memcpy(all + n * width, i->entries[n * x->stride].element,
+               (size_t)width * sizeof(*all));
+    rc = tfd_data_batch(all, rows, width, out, st);
+    free(all);
+    return rc;
+}
+
+static enum tfd_code make_element(const struct windows_iterator *i,
+                                  int64_t rows, struct tfd_tensor *out,
+                                  struct tfd_status *st)
+{
+    const struct windows *x = (const struct windows *)i->iterator.dataset;
+
+    TFD_TRY(first_failure(i, rows, st));
+    if (x->is_batch)
+        return make_batch_of(i, rows, out, st);
+    for (int32_t c = 0; c < x->dataset.count; c++)
+        TFD_TRY(make_window(i, c, rows, &out[c], st));
+    return TFD_OK;
+}
+
 static enum tfd_code windows_next(struct tfd_data_iterator *it,
                                   struct tfd_tensor *out, bool *end,
                                   struct tfd_status *st)
@@ -243,9 +282,7 @@ static enum tfd_code windows_next(struct tfd_data_iterator *it,
     if (*end)
         return TFD_OK;
     rows = 1 + (i->used - 1) / x->stride;
-    rc = first_failure(i, rows, st);
-    for (int32_t c = 0; rc == TFD_OK && c < it->dataset->count; c++)
-        rc = make_window(i, c, rows, &out[c], st);
+    rc = make_element(i, rows, out, st);
     if (x->shift >= i->used) {
         int64_t more = x->shift - i->used;
 
@@ -267,6 +304,27 @@ static const struct tfd_dataset_kind windows_kind = {
     .cardinality = windows_cardinality,
 };
 
+/* TensorFlow's count, which is not that of the windows there are. */
+static int64_t sliding_cardinality(const struct tfd_dataset *d)
+{
+    const struct windows *x = (const struct windows *)d;
+    int64_t n = tfd_dataset_cardinality(d->inputs[0]);
+
+    if (n < 0)
+        return n;
+    return n / x->shift + (n % x->shift != 0 && !x->drop_remainder);
+}
+
+static const struct tfd_dataset_kind sliding_kind = {
+    .name = "Slide",
+    .iterator_size = sizeof(struct windows_iterator),
+    .opens_input = true,
+    .same_elements = true,
+    .next = windows_next,
+    .end = windows_end,
+    .cardinality = sliding_cardinality,
+};
+
 /* ---- Making -------------------------------------------------------------- */
 
 static enum tfd_code check_positive(int64_t value, const char *what,
@@ -274,30 +332,24 @@ static enum tfd_code check_positive(int64_t value, const char *what,
 {
     if (value > 0)
         return TFD_OK;
-    return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "Window %s must be greater than zero.", what);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s must be greater than zero.",
+                    what);
 }
 
-static enum tfd_code window_compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code make_windows(struct tfd_kctx *k,
+                                  const struct tfd_dataset_kind *kind,
+                                  struct windows *x, struct tfd_status *st)
 {
-    struct windows x = {.size = 0};
     struct tfd_dataset *d;
 
-    TFD_TRY(tfd_dataset_int(k, 1, "size", &x.size, st));
-    TFD_TRY(check_positive(x.size, "size", st));
-    TFD_TRY(tfd_dataset_int(k, 2, "shift", &x.shift, st));
-    TFD_TRY(check_positive(x.shift, "shift", st));
-    TFD_TRY(tfd_dataset_int(k, 3, "stride", &x.stride, st));
-    TFD_TRY(check_positive(x.stride, "stride", st));
-    TFD_TRY(tfd_dataset_bool(k, 4, "drop_remainder", &x.drop_remainder, st));
-    if (x.size > INT32_MAX || x.stride > INT32_MAX)
+    if (x->size > INT32_MAX || x->stride > INT32_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "a window of %lld elements by steps of %lld; at most "
                         "%d of either are possible",
-                        (long long)x.size, (long long)x.stride, INT32_MAX);
-    TFD_TRY(tfd_dataset_make(k, &windows_kind, sizeof(x), 1, &d, st));
-    x.dataset = *d;
-    *(struct windows *)d = x;
+                        (long long)x->size, (long long)x->stride, INT32_MAX);
+    TFD_TRY(tfd_dataset_make(k, kind, sizeof(*x), 1, &d, st));
+    x->dataset = *d;
+    *(struct windows *)d = *x;
     if (d->count == d->inputs[0]->count)
         return tfd_dataset_output(k, d, st);
     tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -307,9 +359,55 @@ static enum tfd_code window_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_INVALID_ARGUMENT;
 }
 
+static enum tfd_code window_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct windows x = {.size = 0};
+
+    TFD_TRY(tfd_dataset_int(k, 1, "size", &x.size, st));
+    TFD_TRY(check_positive(x.size, "Window size", st));
+    TFD_TRY(tfd_dataset_int(k, 2, "shift", &x.shift, st));
+    TFD_TRY(check_positive(x.shift, "Window shift", st));
+    TFD_TRY(tfd_dataset_int(k, 3, "stride", &x.stride, st));
+    TFD_TRY(check_positive(x.stride, "Window stride", st));
+    TFD_TRY(tfd_dataset_bool(k, 4, "drop_remainder", &x.drop_remainder, st));
+    return make_windows(k, &windows_kind, &x, st);
+}
+
+static enum tfd_code sliding_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct windows x = {.is_batch = true};
+
+    x.drop_remainder = ((const struct tfd_dataset_maker *)k->state)->flag;
+    TFD_TRY(tfd_dataset_int(k, 1, "window_size", &x.size, st));
+    TFD_TRY(check_positive(x.size, "Window size", st));
+    TFD_TRY(tfd_dataset_int(k, 2, "window_shift", &x.shift, st));
+    TFD_TRY(check_positive(x.shift, "Window shift", st));
+    TFD_TRY(tfd_dataset_int(k, 3, "window_stride", &x.stride, st));
+    TFD_TRY(check_positive(x.stride, "window_stride", st));
+    return make_windows(k, &sliding_kind, &x, st);
+}
+
+static enum tfd_code sliding_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
+{
+    struct tfd_dataset_maker *m = state;
+
+    m->flag = true;
+    if (tfd_op_attr_find(p->node->op, TFD_STR("drop_remainder")))
+        TFD_TRY(tfd_node_bool(p->node, "drop_remainder", &m->flag, st));
+    return tfd_dataset_prepare(p, m, NULL, st);
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
+#define SLIDING                                    \
+    "input_dataset: variant, window_size: int64, " \
+    "window_shift: int64, window_stride: int64"
+
 static const struct tfd_opdef ops[] = {
+    TFD_DATA_OP("SlidingWindowDataset", SLIDING,
+                "drop_remainder: bool = true; ", "", 0),
+    TFD_DATA_OP("ExperimentalSlidingWindowDataset", SLIDING, "", "", 0),
     TFD_DATA_OP("WindowDataset",
                 "input_dataset: variant, size: int64, shift: int64, "
                 "stride: int64, drop_remainder: bool",
@@ -317,6 +415,9 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
+    TFD_DATA_KERNEL_F("SlidingWindowDataset", sliding_compute, sliding_prepare),
+    TFD_DATA_KERNEL_F("ExperimentalSlidingWindowDataset", sliding_compute,
+                      sliding_prepare),
     TFD_DATA_KERNEL("WindowDataset", window_compute),
 };
 

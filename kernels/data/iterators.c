@@ -97,6 +97,16 @@ static enum tfd_code delete_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* An op is where its handle is. */
+static enum tfd_code device_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    static const struct tfd_shape scalar = {0, {0}};
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &scalar, st));
+    return tfd_tstring_set(tfd_tensor_data(&k->out[0]),
+                           tfd_str_of(tfd_rt_device(k->rt)), st);
+}
+
 /* ---- A dataset's elements ------------------------------------------------ */
 
 static enum tfd_code set_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -191,7 +201,15 @@ static enum tfd_code from_string_compute(struct tfd_kctx *k,
         .checks = "string_handle: scalar", .shape = tfd_shape_scalar, FLAGS, \
     }
 
+#define DEVICE_OP(name_)                                               \
+    {                                                                  \
+        .name = (name_), .inputs = "resource: resource",               \
+        .outputs = "device: string", .shape = tfd_shape_scalar, FLAGS, \
+    }
+
 static const struct tfd_opdef ops[] = {
+    DEVICE_OP("IteratorGetDevice"),
+    DEVICE_OP("ExperimentalIteratorGetDevice"),
     NAMED_OP("Iterator"),
     NAMED_OP("IteratorV2"),
     ANONYMOUS_OP("AnonymousIterator", ""),
@@ -247,6 +265,8 @@ static const struct tfd_opdef ops[] = {
                    .flags = TFD_KERNEL_WAITS)
 
 static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("IteratorGetDevice", device_compute),
+    TFD_KERNEL_ANY("ExperimentalIteratorGetDevice", device_compute),
     NAMED("Iterator"),
     NAMED("IteratorV2"),
     MADE("AnonymousIterator", anonymous_compute),

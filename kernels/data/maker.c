@@ -333,6 +333,29 @@ enum tfd_code tfd_dataset_make_part(const struct tfd_dataset *of,
     return TFD_OK;
 }
 
+enum tfd_code tfd_dataset_make_like(const struct tfd_dataset *like,
+                                    const struct tfd_dataset_kind *kind,
+                                    size_t size, struct tfd_dataset **out,
+                                    struct tfd_status *st)
+{
+    struct tfd_dataset *d = new_dataset(kind, size, &like->task, st);
+    size_t count = (size_t)like->count;
+
+    if (!d)
+        return TFD_RESOURCE_EXHAUSTED;
+    d->types = malloc((count + 1) * sizeof(*d->types));
+    d->shapes = malloc((count + 1) * sizeof(*d->shapes));
+    if (!d->types || !d->shapes) {
+        tfd_dataset_unref(d);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a dataset");
+    }
+    memcpy(d->types, like->types, count * sizeof(*d->types));
+    memcpy(d->shapes, like->shapes, count * sizeof(*d->shapes));
+    d->count = like->count;
+    *out = d;
+    return TFD_OK;
+}
+
 enum tfd_code tfd_dataset_output(struct tfd_kctx *k,
                                  struct tfd_dataset *take_dataset,
                                  struct tfd_status *st)

@@ -61,6 +61,11 @@ enum tfd_code tfd_dataset_make_part(const struct tfd_dataset *of,
 enum tfd_code tfd_dataset_add_seeds(struct tfd_dataset *d,
                                     struct tfd_resource *seeds,
                                     struct tfd_status *st) TFD_MUST_USE;
+/* The same with the elements of another dataset. */
+enum tfd_code tfd_dataset_make_like(const struct tfd_dataset *like,
+                                    const struct tfd_dataset_kind *kind,
+                                    size_t size, struct tfd_dataset **out,
+                                    struct tfd_status *st) TFD_MUST_USE;
 /* Output 0; takes the reference, also on failure. */
 enum tfd_code tfd_dataset_output(struct tfd_kctx *k,
                                  struct tfd_dataset *take_dataset,

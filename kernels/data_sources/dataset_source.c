@@ -237,6 +237,72 @@ static enum tfd_code slice_compute(struct tfd_kctx *k, struct tfd_status *st)
     return tfd_dataset_output(k, &t->dataset, st);
 }
 
+/* ---- ListDataset --------------------------------------------------------- */
+
+struct list {
+    struct tfd_dataset dataset;
+    struct tfd_tensor *values; /* element by element */
+    int32_t count;
+};
+
+static void list_release(struct tfd_dataset *d)
+{
+    struct list *l = (struct list *)d;
+
+    tfd_data_element_drop(l->values, l->count);
+    free(l->values);
+}
+
+static int64_t list_cardinality(const struct tfd_dataset *d)
+{
+    return ((const struct list *)d)->count / d->count;
+}
+
+static enum tfd_code list_next(struct tfd_data_iterator *it,
+                               struct tfd_tensor *out, bool *end,
+                               struct tfd_status *st)
+{
+    struct tensors_iterator *i = (struct tensors_iterator *)it;
+    const struct list *l = (const struct list *)it->dataset;
+    int32_t width = it->dataset->count;
+
+    (void)st;
+    *end = i->row >= list_cardinality(it->dataset);
+    for (int32_t c = 0; !*end && c < width; c++)
+        out[c] = tfd_tensor_ref(&l->values[i->row * width + c]);
+    i->row += !*end;
+    return TFD_OK;
+}
+
+static const struct tfd_dataset_kind list_kind = {
+    .name = "List",
+    .iterator_size = sizeof(struct tensors_iterator),
+    .next = list_next,
+    .cardinality = list_cardinality,
+    .release = list_release,
+};
+
+static enum tfd_code list_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_dataset *d;
+    struct list *l;
+    enum tfd_code rc = TFD_OK;
+
+    TFD_TRY(tfd_dataset_make(k, &list_kind, sizeof(*l), 0, &d, st));
+    l = (struct list *)d;
+    l->values = tfd_data_element_new(k->in_count, st);
+    if (!l->values)
+        rc = TFD_RESOURCE_EXHAUSTED;
+    for (; rc == TFD_OK && l->count < k->in_count; l->count++) {
+        l->values[l->count] = tfd_tensor_ref(&k->in[l->count]);
+        rc = tfd_dataset_deepen(d, &k->in[l->count], st);
+    }
+    if (rc == TFD_OK)
+        return tfd_dataset_output(k, d, st);
+    tfd_dataset_unref(d);
+    return rc;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 #define TENSORS(name_, more_)                                   \
@@ -253,6 +319,9 @@ static const struct tfd_opdef ops[] = {
     TFD_DATA_OP("RangeDataset", "start: int64, stop: int64, step: int64", "",
                 TFD_DATA_METADATA "; replicate_on_split: bool = false",
                 TFD_OP_STATEFUL),
+    TFD_DATA_OP("ListDataset", "tensors: Tinput_types",
+                "Tinput_types: list(type) >= 1; ", TFD_DATA_METADATA,
+                TFD_OP_STATEFUL),
     TENSORS("TensorDataset", TFD_DATA_METADATA),
     TENSORS("TensorSliceDataset", "; is_files: bool = false" TFD_DATA_METADATA
                                   "; replicate_on_split: bool = false"),
@@ -260,6 +329,7 @@ static const struct tfd_opdef ops[] = {
 
 static const struct tfd_kernel kernels[] = {
     TFD_DATA_KERNEL("RangeDataset", range_compute),
+    TFD_DATA_KERNEL("ListDataset", list_compute),
     TFD_DATA_KERNEL("TensorDataset", tensor_compute),
     TFD_DATA_KERNEL("TensorSliceDataset", slice_compute),
 };

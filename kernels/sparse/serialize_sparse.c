@@ -49,24 +49,6 @@ static enum tfd_code put_string(const struct tfd_tensor *t,
     return rc;
 }
 
-static enum tfd_code put_variant(const struct tfd_tensor *t,
-                                 struct tfd_variant **to, struct tfd_status *st)
-{
-    struct tfd_variant *v = tfd_variant_new(TFD_VARIANT_TENSOR, st);
-    struct tfd_tensor one = tfd_tensor_ref(t);
-
-    if (!v) {
-        tfd_tensor_unref(&one);
-        return TFD_RESOURCE_EXHAUSTED;
-    }
-    if (tfd_variant_set(v, 0, &one, st) != TFD_OK) {
-        tfd_variant_unref(v);
-        return TFD_RESOURCE_EXHAUSTED;
-    }
-    *to = v;
-    return TFD_OK;
-}
-
 static enum tfd_code put_part(struct tfd_kctx *k, int64_t at,
                               const struct tfd_tensor *t, struct tfd_status *st)
 {
@@ -74,7 +56,8 @@ static enum tfd_code put_part(struct tfd_kctx *k, int64_t at,
 
     if (k->out[0].dtype == TFD_STRING)
         return put_string(t, (struct tfd_tstring *)data + at, st);
-    return put_variant(t, (struct tfd_variant **)data + at, st);
+    return tfd_variant_holding(TFD_VARIANT_TENSOR, t, 1,
+                               (struct tfd_variant **)data + at, st);
 }
 
 static enum tfd_code make_output(struct tfd_kctx *k, const int64_t *dim,

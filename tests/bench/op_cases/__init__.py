@@ -23,6 +23,9 @@ OF_A_TABLE = "a row has no table to ask, which is filled once: not measured yet"
 UNMEASURED.update(dict.fromkeys((
     "auto_shard", "data_dummies", "data_seeds", "dataset_batch", "dataset_cache",
     "dataset_count", "dataset_files", "dataset_generator", "dataset_graph",
+    "dataset_examples", "dataset_group_reduce", "dataset_group_window",
+    "dataset_limits", "dataset_map_batch", "dataset_matching",
+    "dataset_records", "dataset_select", "dataset_unbatch", "dataset_unique",
     "dataset_info", "dataset_join", "dataset_map", "dataset_nested",
     "dataset_padded_batch", "dataset_parallel_map", "dataset_pass",
     "dataset_prefetch", "dataset_rebatch", "dataset_reduce",

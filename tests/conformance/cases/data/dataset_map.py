@@ -1,7 +1,8 @@
 """Cases of kernels/data/dataset_map.c."""
 from tests.cluster.client import tf
-from tests.conformance.cases.data.pipelines import (cardinalities, elements,
-                                                    failing, hidden, numbers)
+from tests.conformance.cases.data.pipelines import (aliased, cardinalities,
+                                                    elements, failing, hidden,
+                                                    numbers)
 from tests.conformance.scenarios import fresh_graph
 from tests.conformance.table import scenario
 
@@ -93,3 +94,24 @@ def data_map_cardinalities(side):
         "filter": lambda: numbers().filter(lambda x: x > 1),
         "take_while": lambda: numbers().apply(
             tf.data.experimental.take_while(lambda x: x < 4))})
+
+
+def parallel_filter(source, predicate, calls=2):
+    return aliased(source.filter(predicate), "ParallelFilterDataset",
+                   hidden(tf.constant(calls, tf.int64)))
+
+
+@scenario("ParallelFilterDataset ExperimentalTakeWhileDataset")
+@fresh_graph
+def data_filters_in_parallel(side):
+    return elements(side, {
+        "odd": lambda: parallel_filter(numbers(9), lambda x: x % 2 == 1),
+        "none left": lambda: parallel_filter(numbers(5), lambda x: x > 9, -1),
+        "none": lambda: parallel_filter(numbers(0), lambda x: x > 9),
+        "calls 0": lambda: parallel_filter(numbers(5), lambda x: x > 2, 0),
+        "input fails": lambda: parallel_filter(
+            numbers(5).map(failing(1)), lambda x: x > 2),
+        "function fails": lambda: parallel_filter(
+            numbers(5), lambda x: failing(3)(x) > 2),
+        "take": lambda: aliased(numbers(5).take_while(lambda x: x < 3),
+                                "ExperimentalTakeWhileDataset")}, passes=2)

@@ -2,8 +2,9 @@
 from tensorflow.python.data.ops import dataset_ops, structured_function
 
 from tests.cluster.client import tf
-from tests.conformance.cases.data.pipelines import (cardinalities, data,
-                                                    elements, failing, numbers)
+from tests.conformance.cases.data.pipelines import (aliased, cardinalities,
+                                                    data, elements, failing,
+                                                    numbers)
 from tests.conformance.scenarios import fresh_graph
 from tests.conformance.table import scenario
 
@@ -124,3 +125,35 @@ def data_nested_cardinalities(side):
     return cardinalities(side, {
         "flat_map": lambda: numbers(5).flat_map(inner),
         "interleave": lambda: numbers(5).interleave(inner, 2)})
+
+
+LEGACY = ("ParallelInterleaveDataset", "ExperimentalParallelInterleaveDataset",
+          "LegacyParallelInterleaveDatasetV2")
+
+
+def legacy(source, function, cycle, block=1, buffer=2, prefetch=1,
+           op=LEGACY[0]):
+    more = [tf.constant(size, tf.int64) for size in (buffer, prefetch)]
+    if "V2" not in op:
+        more.insert(0, tf.constant(False))
+    return aliased(source.interleave(function, cycle_length=cycle,
+                                     block_length=block), op, *more)
+
+
+@scenario(" ".join(LEGACY))
+@fresh_graph
+def data_legacy_interleaves(side):
+    found = {}
+    for op in LEGACY:
+        for cycle, block in ((1, 1), (2, 1), (3, 2), (9, 2)):
+            found["%s %d %d" % (op, cycle, block)] = (
+                lambda o=op, c=cycle, b=block: legacy(
+                    numbers(5), inner, c, b, op=o))
+        found[op + " even"] = lambda o=op: legacy(
+            numbers(4), lambda x: data.range(x * 10, x * 10 + 3), 2, op=o)
+    found["none"] = lambda: legacy(numbers(0), inner, 2)
+    found["cycle 0"] = lambda: legacy(numbers(2), inner, 0)
+    found["block 0"] = lambda: legacy(numbers(2), inner, 2, 0)
+    found["buffer 0"] = lambda: legacy(numbers(2), inner, 2, 1, 0)
+    found["prefetch -2"] = lambda: legacy(numbers(2), inner, 2, 1, 1, -2)
+    return elements(side, found, limit=20)

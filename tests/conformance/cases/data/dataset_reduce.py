@@ -2,9 +2,10 @@
 import numpy as np
 
 from tests.cluster.client import tf
-from tests.conformance.cases.data.pipelines import (answers, cardinalities,
-                                                    elements, failing, hidden,
-                                                    numbers, plain)
+from tests.conformance.cases.data.pipelines import (aliased, answers,
+                                                    cardinalities, elements,
+                                                    failing, hidden, numbers,
+                                                    plain, raw, variant)
 from tests.conformance.scenarios import fresh_graph
 from tests.conformance.table import scenario
 
@@ -75,3 +76,24 @@ def data_scans(side):
 def data_scan_cardinalities(side):
     return cardinalities(side, {
         "scan": lambda: numbers().scan(ZERO, lambda s, x: (s + x, s))})
+
+
+@scenario("ExperimentalScanDataset")
+@fresh_graph
+def data_scans_by_another_name(side):
+    return elements(side, {"sums": lambda: aliased(
+        numbers(5).scan(ZERO, lambda state, x: (state + x, state * x)),
+        "ExperimentalScanDataset")}, passes=2)
+
+
+@scenario("GetElementAtIndex")
+@fresh_graph
+def data_elements_by_number(side):
+    def at(source, index):
+        return raw.GetElementAtIndex(
+            dataset=variant(source), index=hidden(np.int64(index)),
+            output_types=[tf.int64], output_shapes=[[]])
+    return answers(side, {
+        "first": at(numbers(5), 0), "last": at(numbers(5), 4),
+        "behind": at(numbers(5), 5), "before": at(numbers(5), -1),
+        "of none": at(numbers(0), 0)})

@@ -4,7 +4,8 @@ import numpy as np
 from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (cardinalities, data,
                                                     elements, failing, hidden,
-                                                    numbers, raw, variant)
+                                                    made, numbers, raw,
+                                                    variant)
 from tests.conformance.scenarios import fresh_graph
 from tests.conformance.table import scenario
 
@@ -138,3 +139,10 @@ def data_shuffle_cardinalities(side):
         "for ever": lambda: Shuffled(
             numbers(7), raw.ShuffleAndRepeatDataset, buffer_size=n(3),
             seed=n(5), seed2=n(6), count=n(-1))})
+
+
+@scenario("ExperimentalRandomDataset")
+@fresh_graph
+def data_random_by_another_name(side):
+    return elements(side, {"seeds": lambda: made(
+        "ExperimentalRandomDataset", n(3), n(4))}, limit=5, passes=2)

@@ -3,7 +3,7 @@ import numpy as np
 
 from tests.conformance.cases.data.pipelines import (cardinalities, data,
                                                     elements, failing, hidden,
-                                                    numbers)
+                                                    made, numbers, variant)
 from tests.conformance.scenarios import fresh_graph
 from tests.conformance.table import scenario
 
@@ -44,3 +44,33 @@ def data_window_cardinalities(side):
     return cardinalities(side, {
         name: make for name, make in makers().items() if " 0" not in name
         and not name.startswith("0")})
+
+
+SLIDES = [(3, 1, 1), (2, 2, 1), (2, 1, 3), (2, 5, 1), (9, 1, 1), (1, 9, 1),
+          (1, 1, 1), (0, 1, 1), (1, 0, 1), (1, 1, 0)]
+
+
+def sliding(sizes, source=None, op="SlidingWindowDataset", **attrs):
+    return made(op, variant(numbers(7) if source is None else source),
+                *[n(size) for size in sizes], shapes=[None], **attrs)
+
+
+@scenario("SlidingWindowDataset ExperimentalSlidingWindowDataset "
+          "DatasetCardinality")
+@fresh_graph
+def data_sliding_windows(side):
+    found = {}
+    for sizes in SLIDES:
+        found["%s" % (sizes,)] = lambda s=sizes: sliding(s)
+        found["all of %s" % (sizes,)] = lambda s=sizes: sliding(
+            s, drop_remainder=False)
+    found["another"] = lambda: sliding(
+        SLIDES[0], op="ExperimentalSlidingWindowDataset")
+    out = cardinalities(side, {
+        name: make for name, make in found.items() if "0" not in name})
+    out = {name + " length": value for name, value in out.items()}
+    found["input fails"] = lambda: sliding(
+        SLIDES[1], numbers(7).map(failing(3)))
+    found["none"] = lambda: sliding(SLIDES[0], numbers(0))
+    out.update(elements(side, found, passes=2))
+    return out

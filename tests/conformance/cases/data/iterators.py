@@ -148,3 +148,14 @@ def data_anonymous_iterators(side):
         with tf.control_dependencies([gone]):
             note(out, "deleted", told(session, tf.identity(value)))
     return out
+
+
+@scenario("IteratorGetDevice ExperimentalIteratorGetDevice")
+@fresh_graph
+def data_iterator_devices(side):
+    iterator = named()
+    with side.session() as session:
+        return {op: str(told(session, getattr(raw, op)(
+            resource=iterator))).split("/")[-1]
+                for op in ("IteratorGetDevice",
+                           "ExperimentalIteratorGetDevice")}

@@ -1,6 +1,8 @@
 """What goes through datasets, for stories about them."""
 import re
 
+from tensorflow.python.framework import op_def_registry
+
 from tests.cluster.client import tf
 from tests.conformance.scenarios import hidden, told
 
@@ -56,6 +58,45 @@ def elements(side, makers, limit=LIMIT, passes=1):
                 else:
                     walk(session, out, key, fetch, limit)
     return out
+
+
+class Made(data):
+    """A dataset that Python has no class for."""
+
+    def __init__(self, made, spec):
+        self._made, self._spec = made, spec
+        super().__init__()
+
+    def _as_variant_tensor(self):
+        return self._made
+
+    def _inputs(self):
+        return []
+
+    @property
+    def element_spec(self):
+        return self._spec
+
+
+def made(op, *args, types=(tf.int64,), shapes=((),), **attrs):
+    """The dataset of an op of raw_ops, with elements of these types."""
+    specs = [tf.TensorSpec(s, t) for s, t in zip(shapes, types)]
+    names = [arg.name for arg in op_def_registry.get(op).input_arg]
+    return Made(getattr(raw, op)(
+        **dict(zip(names, args)), output_types=list(types),
+        output_shapes=list(shapes), **attrs),
+                specs[0] if len(specs) == 1 else tuple(specs))
+
+
+def aliased(dataset, op, *more):
+    """The same node with another op, which has the same inputs, and more."""
+    old = variant(dataset).op
+    attrs = {a.name: old.node_def.attr[a.name]
+             for a in op_def_registry.get(op).attr
+             if a.name in old.node_def.attr}
+    return Made(tf.get_default_graph().create_op(
+        op, list(old.inputs) + list(more), [tf.variant], attrs=attrs).outputs[0],
+                dataset.element_spec)
 
 
 def answers(side, fetches):

@@ -3,7 +3,8 @@ import numpy as np
 
 from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (cardinalities, data,
-                                                    elements, hidden, raw)
+                                                    elements, hidden, made,
+                                                    raw)
 from tests.conformance.scenarios import fresh_graph, sample
 from tests.conformance.table import scenario
 
@@ -80,3 +81,25 @@ def data_slices_cardinalities(side):
     return cardinalities(side, {
         "7": lambda: slices(np.arange(7)), "0": lambda: slices(np.zeros((0, 3))),
         "1": lambda: data.from_tensors(4)})
+
+
+def listed(*values, types=(tf.int32,)):
+    return made("ListDataset", [hidden(v) for v in values], types=types,
+                shapes=[None] * len(types))
+
+
+@scenario("ListDataset DatasetCardinality")
+@fresh_graph
+def data_lists(side):
+    found = {
+        "three": lambda: listed(1, 2, 3), "one": lambda: listed(1),
+        "shapes": lambda: listed(1, [2, 3], [[4]]),
+        "pairs": lambda: listed(1, "a", 2, "b", types=(tf.int32, tf.string)),
+        "one and a half": lambda: listed(1, "a", 2,
+                                         types=(tf.int32, tf.string)),
+        "wrong types": lambda: listed("b", "a"),
+    }
+    out = elements(side, found, passes=2)
+    for name, value in cardinalities(side, found).items():
+        out[name + " length"] = value
+    return out

@@ -1,0 +1,53 @@
+"""Cases of kernels/data_groups/dataset_map_batch.c."""
+import numpy as np
+
+from tests.cluster.client import tf
+from tests.conformance.cases.data.pipelines import (aliased, cardinalities,
+                                                    elements, failing, hidden,
+                                                    numbers)
+from tests.conformance.scenarios import fresh_graph
+from tests.conformance.table import scenario
+
+
+def mapped(n, function, size, drop=False, calls=None):
+    return n.apply(tf.data.experimental.map_and_batch(
+        function, hidden(np.int64(size)), num_parallel_calls=calls,
+        drop_remainder=drop))
+
+
+def ten(x):
+    return x * 10
+
+
+def maps():
+    return {
+        "of three": lambda: mapped(numbers(7), ten, 3),
+        "dropping": lambda: mapped(numbers(7), ten, 3, True),
+        "even": lambda: mapped(numbers(6), ten, 3),
+        "none": lambda: mapped(numbers(0), ten, 3),
+        "pairs": lambda: mapped(
+            numbers(5), lambda x: (x, {"s": tf.as_string(x)}), 2),
+        "many": lambda: mapped(numbers(5), ten, 100, calls=2),
+        "for ever": lambda: mapped(numbers(5).repeat(), ten, 4),
+    }
+
+
+@scenario("MapAndBatchDataset ExperimentalMapAndBatchDataset")
+@fresh_graph
+def data_map_and_batch(side):
+    found = maps()
+    found["another"] = lambda: aliased(
+        mapped(numbers(5), ten, 2), "ExperimentalMapAndBatchDataset")
+    found["size 0"] = lambda: mapped(numbers(5), ten, 0)
+    found["calls 0"] = lambda: mapped(numbers(5), ten, 2, calls=hidden(
+        np.int64(0)))
+    found["function fails"] = lambda: mapped(numbers(7), failing(2), 2)
+    found["input fails"] = lambda: mapped(
+        numbers(7).map(failing(2)), ten, 2)
+    return elements(side, found, limit=10, passes=2)
+
+
+@scenario("MapAndBatchDataset DatasetCardinality")
+@fresh_graph
+def data_map_and_batch_cardinalities(side):
+    return cardinalities(side, maps())
