@@ -45,6 +45,7 @@ BEGIN {
     beside["kernels/conv"] = "core linalg vector"
     beside["kernels/core"] = "layout math state vector"
     beside["kernels/data"] = "core data_saved io random"
+    beside["kernels/data_files"] = "checkpoint core data data_saved io"
     beside["kernels/data_graph"] = "core data data_saved"
     beside["kernels/data_groups"] = "core data"
     beside["kernels/data_order"] = "core data random"

@@ -1,6 +1,6 @@
 /*
- * dataset_cache.c - elements kept in memory: the first complete pass of a
- * dataset leaves them, later ones read them.
+ * dataset_cache.c - elements kept in memory, or in files (file_cache.h): the
+ * first complete pass of a dataset leaves them, later ones read them.
  *
  * A pass that has begun before the cache is complete collects elements of its
  * own; what the first one to end has collected stays.  What passes share is the
@@ -8,6 +8,7 @@
  */
 #include "kernels/data/anonymous.h"
 #include "kernels/data/data_table.h"
+#include "kernels/data_files/file_cache.h"
 
 #include "common/base/atomic.h"
 #include "common/base/container.h"
@@ -252,11 +253,7 @@ static enum tfd_code cache_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_check_str(k, 1, &file, st));
     if (file.size > 0)
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "{{node " TFD_STR_FMT
-                        "}}: a cache in the file " TFD_STR_FMT
-                        "; caches are in memory only",
-                        TFD_STR_ARG(k->node->name), TFD_STR_ARG(file));
+        return tfd_file_cache_make(k, file, st);
     TFD_TRY(
         tfd_dataset_make(k, &cached_kind, sizeof(struct cached), 1, &d, st));
     rc = find_cache(k, &((struct cached *)d)->cache, st);
