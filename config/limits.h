@@ -220,6 +220,13 @@
  * each that works ahead.  A thread that sleeps costs 20 kB. */
 #define TFD_CREW_MAX 4096
 
+/* Devices in one group of collectives: one in each task of a large cluster. */
+#define TFD_COLLECTIVE_GROUP_MAX 10000
+/* Groups that a task knows; programs have one or two. */
+#define TFD_COLLECTIVE_GROUPS_MAX 1024
+/* Broadcasts whose source a leader remembers; 40 bytes and one a member. */
+#define TFD_COLLECTIVE_INSTANCES_MAX 4096
+
 /* A line or a record of a file that a dataset reads. */
 #define TFD_DATA_RECORD_SIZE_MAX ((size_t)1 << 30)
 

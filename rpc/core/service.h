@@ -11,13 +11,13 @@
 #ifndef TFD_RPC_SERVICE_H
 #define TFD_RPC_SERVICE_H
 
+#include "rpc/conn/loop.h"
+#include "rpc/conn/origin.h"
+#include "rpc/core/admission.h"
 #include "rpc/core/heartbeat.h"
 #include "rpc/core/inflate_line.h"
-#include "rpc/core/admission.h"
 #include "rpc/core/links.h"
-#include "rpc/conn/loop.h"
 #include "rpc/core/message.h"
-#include "rpc/conn/origin.h"
 
 /* number on native frames, service, method.  Numbers never change. */
 #define TFD_METHODS(X)                                         \
@@ -42,6 +42,9 @@
     X(40, tensorflow.WorkerService, CleanupAll)                \
     X(41, tensorflow.WorkerService, Logging)                   \
     X(42, tensorflow.WorkerService, Tracing)                   \
+    X(43, tensorflow.WorkerService, CompleteGroup)             \
+    X(44, tensorflow.WorkerService, CompleteInstance)          \
+    X(45, tensorflow.WorkerService, RecvBuf)                   \
     X(48, tensorflow.eager.EagerService, CreateContext)        \
     X(49, tensorflow.eager.EagerService, UpdateContext)        \
     X(50, tensorflow.eager.EagerService, Enqueue)              \

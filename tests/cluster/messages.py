@@ -71,6 +71,20 @@ RunGraphResponse recv:1:*NamedTensor status_code:5:int32 \
   status_error_message:6:string
 RecvTensorRequest step_id:1:int64 rendezvous_key:2:string request_id:7:int64
 RecvTensorResponse tensor:1:tensorflow.TensorProto is_dead:2:bool
+CompleteGroupRequest group_key:1:int32 group_size:2:int32 \
+  device_type:3:string collective_type:5:int32 \
+  device_attributes:6:tensorflow.DeviceAttributes
+CompleteGroupResponse group_key:1:int32 group_size:2:int32 \
+  device_type:3:string num_tasks:4:int32 \
+  device_attributes:8:*tensorflow.DeviceAttributes
+CompleteInstanceRequest name:1:string type:2:int32 data_type:3:int32 \
+  group_key:5:int32 group_size:6:int32 instance_key:7:int32 \
+  device_type:8:string device:10:string is_source:11:bool
+CompleteInstanceResponse instance_key:1:int32 source_rank:2:int32
+RecvBufRequest step_id:1:int64 buf_rendezvous_key:2:string num_bytes:3:int64 \
+  src_device:8:string dst_device:9:string request_id:10:int64 \
+  src_incarnation:11:int64
+RecvBufResponse num_bytes:2:int64 is_dead:3:bool
 CleanupGraphRequest step_id:1:int64
 CleanupGraphResponse
 CleanupAllRequest container:1:*string

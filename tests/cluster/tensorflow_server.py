@@ -20,6 +20,10 @@ for flag in sys.argv[1:]:
         config.intra_op_parallelism_threads = int(value)
         config.inter_op_parallelism_threads = int(value)
 described = json.loads(os.environ["TF_CONFIG"])
+config.experimental.collective_group_leader = (
+    "/job:%s/replica:0/task:0" % next(
+        (job for job in ("chief", "master", "worker")
+         if job in described["cluster"]), "ps"))
 server = tf.train.Server(
     described["cluster"], job_name=described["task"]["type"],
     task_index=int(described["task"]["index"]), config=config)

@@ -270,6 +270,17 @@ static void got_registered(void *ctx, const struct tfd_status *st,
     tfd_worker_rpc_free(c);
 }
 
+/* A TensorFlow server gives the kernels of a graph what they need for
+ * collectives only where the graph has a key for them.  The steps of a session
+ * have one number for all tasks, so it says no more.  A node that only has such
+ * a name costs that server a little. */
+static bool has_collectives(const struct tfd_register_graph *g)
+{
+    static const struct tfd_str name = TFD_STR_INIT("Collective");
+
+    return memmem(g->graph_def.data, g->graph_def.size, name.data, name.size);
+}
+
 static void register_graph(struct tfd_worker *w,
                            const struct tfd_register_graph *g,
                            tfd_worker_registered_fn *done, void *ctx)
@@ -297,6 +308,10 @@ static void register_graph(struct tfd_worker *w,
         tensorflow_RegisterGraphRequest_create_worker_session_called_tag, true);
     tfd_pb_put_str(&m.proto, tensorflow_RegisterGraphRequest_config_proto_tag,
                    g->config_proto);
+    if (has_collectives(g))
+        tfd_pb_put_int(&m.proto,
+                       tensorflow_RegisterGraphRequest_collective_graph_key_tag,
+                       1);
     tfd_worker_rpc_send(c, TFD_METHOD_RegisterGraph, &m,
                         TFD_WORKER_RPC_PROMPT_US, false, got_registered);
 }

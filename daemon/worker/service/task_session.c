@@ -105,6 +105,7 @@ static enum tfd_code make_devices(struct tfd_task_session *s,
             .pool = o->pool,
             .crew = o->crew,
             .row = d,
+            .collectives = o->collectives,
         };
     }
     return TFD_OK;

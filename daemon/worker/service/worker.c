@@ -6,8 +6,8 @@
 #include "common/base/atomic.h"
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"
-#include "daemon/worker/service/task_session_idle.h"
 #include "daemon/worker/service/lost_peers.h"
+#include "daemon/worker/service/task_session_idle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +37,8 @@ static enum tfd_code make_parts(struct tfd_worker_service *w,
     if (!w->transfer || !w->peer_memory)
         return TFD_RESOURCE_EXHAUSTED;
     TFD_TRY(tfd_worker_make_lasting(w, st));
+    tfd_collectives_init(&w->collectives, o->loop, o->peers, o->service,
+                         &w->devices);
     w->default_session = tfd_worker_new_session(w, NULL, st);
     return w->default_session ? TFD_OK : TFD_RESOURCE_EXHAUSTED;
 }
@@ -77,6 +79,7 @@ void tfd_worker_stop(struct tfd_worker_service *w, const struct tfd_status *why)
     w->stopping = true;
     TFD_STORE_RELEASE(&w->lasting.stopping, 1);
     tfd_graphs_fail(w, -1, why);
+    tfd_collectives_stop(&w->collectives, why);
 }
 
 void tfd_worker_finish(struct tfd_worker_service *w)
@@ -106,6 +109,7 @@ void tfd_worker_service_free(struct tfd_worker_service *w)
     for (int i = 0; i < w->devices.count; i++)
         tfd_containers_clear_all(w->devices.device[i].containers);
     tfd_worker_end_lasting(w);
+    tfd_collectives_deinit(&w->collectives);
     if (w->rendezvous)
         tfd_rendezvous_clear(w->rendezvous);
     tfd_peer_memory_free(w->peer_memory);

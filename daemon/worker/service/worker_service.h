@@ -9,9 +9,10 @@
 
 #include "common/base/id_map.h"
 #include "common/base/request_ids.h"
+#include "daemon/worker/collective/collectives.h"
+#include "daemon/worker/exchange/transfer.h"
 #include "daemon/worker/run/lasting.h"
 #include "daemon/worker/service/graphs.h"
-#include "daemon/worker/exchange/transfer.h"
 #include "daemon/worker/service/worker.h"
 #include "rpc/core/service.h"
 
@@ -35,6 +36,7 @@ struct tfd_worker_service {
     struct tfd_peer_memory *peer_memory;
     struct tfd_lasting_host lasting;
     struct tfd_crew *crew;
+    struct tfd_collectives collectives;
     struct tfd_post crew_idle;
     bool crew_told; /* crew_idle is to come */
     bool lasts;     /* the loop is to stop when nothing of these is left */

@@ -15,6 +15,7 @@
 
 #include "kernels/core/runtime.h"
 
+struct tfd_collectives;
 struct tfd_containers;
 struct tfd_device;
 
@@ -35,6 +36,7 @@ struct tfd_rt {
     struct tfd_pool *pool;
     struct tfd_crew *crew;
     struct tfd_device *row; /* of the table of devices */
+    struct tfd_collectives *collectives;
 };
 
 #endif
