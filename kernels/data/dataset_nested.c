@@ -20,8 +20,6 @@ struct nested {
     struct tfd_captured f;
     int64_t cycle, block;
     bool is_flat;
-    bool is_legacy; /* all places of the cycle are filled at once, and again at
-                     * once; a place that is over for good ends no block */
 };
 
 struct place {
@@ -35,7 +33,6 @@ struct nested_iterator {
     int64_t room, at, in_block, open;
     int64_t number; /* flat_map: inner datasets so far */
     bool input_over;
-    bool is_filled; /* legacy: the cycle was */
 };
 
 static void nested_release(struct tfd_dataset *d)
@@ -149,32 +146,6 @@ static void next_place(struct nested_iterator *i)
         i->at = 0; /* the rest of the cycle was never in use */
 }
 
-static enum tfd_code fill_cycle(struct nested_iterator *i,
-                                struct tfd_status *st)
-{
-    const struct nested *d = (const struct nested *)i->iterator.dataset;
-
-    for (; i->at < d->cycle && !i->input_over; i->at++) {
-        TFD_TRY(make_place(i, st));
-        TFD_TRY(fill_place(i, st));
-    }
-    i->at = 0;
-    i->is_filled = true;
-    return TFD_OK;
-}
-
-static enum tfd_code replace_place(struct nested_iterator *i,
-                                   struct tfd_status *st)
-{
-    int64_t in_block = i->in_block, at = i->at;
-    enum tfd_code rc = i->input_over ? TFD_OK : fill_place(i, st);
-
-    next_place(i);
-    if (!i->places[at].iterator)
-        i->in_block = in_block;
-    return rc;
-}
-
 /* *got: an element; else the place is free now, or the next one's turn. */
 static enum tfd_code take_from_place(struct nested_iterator *i,
                                      struct tfd_tensor *out, bool *got,
@@ -194,8 +165,6 @@ static enum tfd_code take_from_place(struct nested_iterator *i,
     tfd_data_close(p->iterator);
     p->iterator = NULL;
     i->open--;
-    if (d->is_legacy)
-        return replace_place(i, st);
     next_place(i);
     return TFD_OK;
 }
@@ -207,8 +176,6 @@ static enum tfd_code nested_next(struct tfd_data_iterator *it,
     struct nested_iterator *i = (struct nested_iterator *)it;
     bool got = false;
 
-    if (((const struct nested *)it->dataset)->is_legacy && !i->is_filled)
-        TFD_TRY(fill_cycle(i, st));
     while (!got && (!i->input_over || i->open > 0)) {
         TFD_TRY(make_place(i, st));
         if (i->places[i->at].iterator)
@@ -269,7 +236,6 @@ static enum tfd_code make_nested(struct tfd_kctx *k,
     x->cycle = cycle;
     x->block = block;
     x->is_flat = kind == &flat_map_kind;
-    x->is_legacy = kind == &legacy_kind;
     rc = tfd_captured_init(&x->f, k, m->function, 1, captured,
                            d->inputs[0]->count, d, st);
     if (rc == TFD_OK && x->f.out_count != 1)
@@ -371,10 +337,6 @@ static enum tfd_code legacy_compute(struct tfd_kctx *k, struct tfd_status *st)
             return tfd_fail(st, TFD_INVALID_ARGUMENT, "`%s` must be %s",
                             names[i], i < 3 ? "> 0" : ">= 0");
     }
-    if (value[0] > TFD_CREW_MAX) /* all of them are open at once */
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "cycle_length is %lld; at most %d are possible",
-                        (long long)value[0], TFD_CREW_MAX);
     return make_nested(k, &legacy_kind, first - 1, value[0], value[1], st);
 }
 

@@ -38,7 +38,7 @@ UNMEASURED.update(dict.fromkeys((
 UNMEASURED.update(dict.fromkeys(("lookup", "table_make", "table_text"),
                                 OF_A_TABLE))
 UNMEASURED.update(dict.fromkeys((
-    "matching_files", "parse_example", "reduce_join", "serialize_sparse",
+    "matching_files", "parse_example", "ragged_variant", "reduce_join", "serialize_sparse",
     "deserialize_sparse"), OF_A_PIPELINE))
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
 __all__ = ["ROWS", "UNMEASURED"]
