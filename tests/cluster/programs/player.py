@@ -11,14 +11,14 @@ ROOT = pathlib.Path(__file__).parents[3]
 SHARED = pathlib.Path(os.environ.get("TFD_SHARED", ROOT.parent / "shared"))
 
 
-def play(server, *options, only):
+def play(server, *options, only, python=sys.executable, limit=390):
     player = SHARED / "programs" / "tf2" / "run_tf2.py"
     if not player.exists():
         raise Skip("no %s" % player)
     done = subprocess.run(
-        [sys.executable, str(player), "--server", " ".join(server.command),
+        [python, str(player), "--server", " ".join(server.command),
          "--only", ",".join(only), "--limit", "180", *options],
-        cwd=ROOT, capture_output=True, text=True, timeout=390)
+        cwd=ROOT, capture_output=True, text=True, timeout=limit)
     assert "%d of %d" % (len(only), len(only)) in done.stdout, (
         done.stdout + done.stderr[-1000:])
 
