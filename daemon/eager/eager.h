@@ -5,6 +5,7 @@
  *
  *     context.h      a coordinator's view of this task, and all that it keeps
  *     handles.h      its values, by operation and output
+ *     packed.h       one that is a value for each of several devices
  *     library.h      its functions, by name
  *     operation.h    an operation as it is asked for
  *     single_op.h    an op -> a graph of one node, kept for the next time

@@ -427,10 +427,13 @@ enum tfd_code tfd_eager_spread_get(struct tfd_eager_context *c,
                                    struct tfd_status *st)
 {
     struct tfd_bytes key;
+    bool has_library;
     enum tfd_code rc;
 
     tfd_bytes_init(&key, (size_t)TFD_GRAPH_SIZE_MAX);
     rc = put_places(&key, c, o, st);
+    if (rc == TFD_OK && f == &c->spread_ops) /* what it calls may change */
+        rc = tfd_eager_single_op_library(c, o, &key, &has_library, st);
     if (rc == TFD_OK) {
         *out = find_spread(f, tfd_bytes_view(&key));
         if (*out)
