@@ -1,5 +1,6 @@
 /*
- * settings.c - what was said about each option and by whom; see options.h.
+ * settings.c - the text that was given for each option, and by which source;
+ * applies them to struct tfd_config: see options.h.
  */
 #include "config/options.h"
 

@@ -1,7 +1,8 @@
 /*
- * exit_rule.c - a small table of tasks, with the sessions each has open here,
- * and two timers: one for the time without sessions, one that looks again when
- * a closed session's task may have left for good.
+ * exit_rule.c - see exit_rule.h.  It keeps a small table of tasks, with the
+ * sessions that each has open here, and two timers: one for the time without
+ * sessions, one that looks again when a task that has closed its session may
+ * have left for good.
  */
 #include "daemon/exit_rule.h"
 

@@ -1,6 +1,7 @@
 /*
- * server_open.c - what a server opens to those who can connect: the file roots
- * of their graphs, and the line that says so.
+ * server_open.c - makes the directories that graphs may read and write
+ * (--file_root, and the training's own), and logs a warning where others than
+ * the own user and root can connect.
  */
 #include "daemon/server_state.h"
 

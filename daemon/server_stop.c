@@ -5,9 +5,9 @@
  *     draining   no new calls; running ones go on, and clients that are told of
  *                it (drain_notice.c) save, until drain_timeout.  Who connects
  *                finds out: pages and health are answered, work is refused
- *     closing    no new connections; sessions close (their steps are
- * cancelled), peers are told that we leave; GOODBYE_US at most stopped    the
- * loop ends; what is left is freed
+ *     closing    no new connections; sessions close, which cancels their steps;
+ *                peers are told that we leave; GOODBYE_US at most
+ *     stopped    the loop ends; what is left is freed
  */
 #include "daemon/server_state.h"
 

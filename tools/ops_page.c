@@ -1,13 +1,13 @@
 /*
- * ops_page.c - docs/ops.md, from the tables of the families, so that it cannot
- * lag behind them.  `make docs` runs it:
+ * ops_page.c - writes docs/ops.md from the tables of the families, so that the
+ * page cannot lag behind them.  `make docs` runs it:
  *
  *     ops_page GPU_ROWS UNCHECKED >docs/ops.md
  *
  *     GPU_ROWS   lines "Op type" of cuda/ (tools/gpu_rows): a build without
- * nvcc has no other way to know them UNCHECKED  names of ops that the
- * conformance table does not run, each with its reason behind it
- * (tools/unchecked_ops)
+ *                nvcc has no other way to know them
+ *     UNCHECKED  names of ops that the conformance table does not run, each
+ *                with its reason after it (tools/unchecked_ops)
  */
 #include "kernels/core/families.h"
 #include "kernels/core/gradient_call.h"

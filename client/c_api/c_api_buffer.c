@@ -1,5 +1,6 @@
 /*
- * c_api_buffer.c - serialised messages, strings of tensors, and the version.
+ * c_api_buffer.c - TF_Buffer (serialised messages), TF_TString (elements of
+ * string tensors) and TF_Version().
  */
 #include "client/c_api/capi.h"
 

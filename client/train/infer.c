@@ -1,6 +1,6 @@
 /*
- * infer.c - shapes of a new operation's outputs, from those of its inputs and
- * from what inputs are known to be.
+ * infer.c - infers the shapes of a new operation's outputs from the shapes of
+ * its inputs and from those inputs whose values are known.
  *
  * Known are small constants, and what Shape says of a tensor whose shape is
  * known.  A variable's shape stands at the operation that makes its handle, so

@@ -5,6 +5,8 @@
  * inline function in a header; nvcc compiles it for both, C and C++ as ever.
  * Such a function calls nothing but its like and the mathematics of the C
  * library.
+ *
+ * Threads: macros only.
  */
 #ifndef TFD_COMMON_DEVICE_CODE_H
 #define TFD_COMMON_DEVICE_CODE_H

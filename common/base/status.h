@@ -19,6 +19,8 @@
  *
  * A status argument may be NULL when only the code matters.
  * Broken invariants are not errors: use assert(), which stays on in releases.
+ *
+ * Threads: any; a status belongs to one thread at a time.
  */
 #ifndef TFD_COMMON_STATUS_H
 #define TFD_COMMON_STATUS_H

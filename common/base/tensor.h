@@ -18,6 +18,8 @@
  *
  * Numbers of types are those of TensorFlow's DataType; 100 more is the type of
  * a reference edge (TFD_REF), which no tensor ever has.
+ *
+ * Threads: any; references are counted atomically.
  */
 #ifndef TFD_COMMON_TENSOR_H
 #define TFD_COMMON_TENSOR_H

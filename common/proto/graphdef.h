@@ -5,6 +5,8 @@
  * which inputs exist (loops enter through Merge).  It is iterative, refuses
  * cycles, duplicate names, unknown inputs and ops, and copies what it keeps, so
  * the bytes may go away.  On failure the graph keeps the nodes it had before.
+ *
+ * Threads: as for the graph (common/graph/graph.h).
  */
 #ifndef TFD_COMMON_GRAPHDEF_H
 #define TFD_COMMON_GRAPHDEF_H

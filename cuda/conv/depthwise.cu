@@ -3,7 +3,7 @@
  * kernels/conv/depthwise.c, in both layouts.
  *
  * A thread computes an element of y or of x's gradient, or 16 bytes of channels
- * or, in depthwise_planes.cuh, of columns, whichever lie behind each other.  An
+ * or, in depthwise_planes.cuh, of columns, whichever are contiguous.  An
  * element of the filter's gradient is a sum over all pixels: pieces of them are
  * folded by a block each, and the pieces in their order, so that results are
  * the same bits in every run.  half and bfloat16 are computed in float.

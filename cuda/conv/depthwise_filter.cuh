@@ -5,6 +5,8 @@
  * An element of that gradient is a sum over all pixels.  Pixels are divided
  * into pieces: a block folds each piece, then the pieces are folded in their
  * order, so that results are the same bits in every run.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_DEPTHWISE_FILTER_CUH
 #define TFD_CUDA_DEPTHWISE_FILTER_CUH

@@ -3,6 +3,8 @@
  * channels second (NCHW).  A thread computes 16 bytes of neighbouring columns
  * of one channel, and loads one number of the filter per tap for all of them
  * (cuda/lib/planes.cuh).
+ *
+ * Threads: device code, and host code without state.
  */
 #ifndef TFD_CUDA_DEPTHWISE_PLANES_CUH
 #define TFD_CUDA_DEPTHWISE_PLANES_CUH

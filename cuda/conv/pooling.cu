@@ -3,7 +3,7 @@
  * layouts.
  *
  * A thread computes an element of the result, or 16 bytes of neighbours along
- * channels or columns, whichever lie behind each other: L is the way to what
+ * channels or columns, whichever are contiguous: L is the way to what
  * they are computed from (windows.cuh).  Gradients gather too, so that nothing
  * is added in an order that chance decides: an element of dx asks the windows
  * that it is in.  For maxima a first pass notes where in each window the first

@@ -1,6 +1,7 @@
 /*
- * device_use.c - what every file asks of a device: which one it is, that the
- * calling thread uses it, and what an error of CUDA's means for it.
+ * device_use.c - small functions that all files call on a device: which device
+ * some memory belongs to, making it the calling thread's device, and turning
+ * CUDA's errors into statuses or the loss of the device.
  */
 #include "cuda/device/cuda_device.h"
 

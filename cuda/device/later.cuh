@@ -14,6 +14,8 @@
  *     l->then(k, l, st) makes the outputs; l->number has the numbers
  *
  * Without l->then the kernel ends with first().
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_LATER_CUH
 #define TFD_CUDA_LATER_CUH

@@ -6,6 +6,8 @@
  * NVIDIA_TF32_OVERRIDE=0 in the environment switches that off (cuBLAS looks at
  * it).  half and bfloat16 are summed in float.  A complex operand that is
  * transposed can be conjugated, too.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_BLAS_CUH
 #define TFD_CUDA_BLAS_CUH

@@ -7,6 +7,8 @@
  * width, up to 16 bytes, where all lengths and offsets allow that.  Coordinates
  * are of 32 bits where they suffice, since a GPU divides those several times as
  * fast.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_BOX_CUH
 #define TFD_CUDA_BOX_CUH

@@ -9,6 +9,8 @@
  *
  *     result    | 0 1 2 3 | 4 5 6 7 | 8 . . .      rows of 3
  *     operand   | a b c a | b c a b | c . . .      a row that is repeated
+ *
+ * Threads: device code, and host code without state.
  */
 #ifndef TFD_CUDA_BROADCAST_CUH
 #define TFD_CUDA_BROADCAST_CUH

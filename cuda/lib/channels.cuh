@@ -1,6 +1,8 @@
 /*
  * channels.cuh - a tensor as [outer, channels, inner], for kernels that compute
  * with a number for each channel.
+ *
+ * Threads: device code, and host code without state.
  */
 #ifndef TFD_CUDA_CHANNELS_CUH
 #define TFD_CUDA_CHANNELS_CUH

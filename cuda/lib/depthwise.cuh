@@ -3,6 +3,8 @@
  * sizes of a convolution as divisors, the coordinates of an element of an
  * image, and loads of x and of the filter, N neighbouring channels at a time or
  * one channel in either layout.
+ *
+ * Threads: device code, and host code without state.
  */
 #ifndef TFD_CUDA_DEPTHWISE_CUH
 #define TFD_CUDA_DEPTHWISE_CUH

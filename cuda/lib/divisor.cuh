@@ -9,6 +9,8 @@
  *     shift = ceil(log2(by))
  *     multiplier = 2^32 * (2^shift - by) / by + 1
  *     n / by = (n * multiplier / 2^32 + n) / 2^shift
+ *
+ * Threads: device code, and host code without state.
  */
 #ifndef TFD_CUDA_DIVISOR_CUH
 #define TFD_CUDA_DIVISOR_CUH

@@ -14,6 +14,8 @@
  * code for every architecture.  So a function that is seldom used is marked
  * PLAIN, and the last kernel alone is compiled for it; one that costs more than
  * memory does is marked COSTLY, and its packs have one element.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_ELEMENTWISE_CUH
 #define TFD_CUDA_ELEMENTWISE_CUH

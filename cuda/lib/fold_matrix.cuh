@@ -9,6 +9,8 @@
  * Where one pass had too few blocks for a card, rows are cut into pieces, and
  * what they give is folded once more.  The shape alone decides that, and the
  * order in a block is fixed: the same bits in every run.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_FOLD_MATRIX_CUH
 #define TFD_CUDA_FOLD_MATRIX_CUH

@@ -7,6 +7,8 @@
  *
  * Rows are copied as bytes, in the largest items that sizes and addresses
  * allow.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_INDEX_CUH
 #define TFD_CUDA_INDEX_CUH

@@ -4,6 +4,8 @@
  *
  * Coordinates are of 32 bits where they suffice, since a GPU divides those
  * several times as fast as others.
+ *
+ * Threads: device code, and host code without state.
  */
 #ifndef TFD_CUDA_ITEM_CUH
 #define TFD_CUDA_ITEM_CUH

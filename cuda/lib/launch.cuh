@@ -8,6 +8,8 @@
  * half and bfloat16 are computed in float.  Loops over elements move 16 bytes
  * at a time where pointers are aligned, and stride, so that a grid has a size
  * for the card and not for the tensor.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_LAUNCH_CUH
 #define TFD_CUDA_LAUNCH_CUH

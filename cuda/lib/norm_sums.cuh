@@ -5,6 +5,8 @@
  * Blocks leave partial sums, and the caller folds these in their order, so that
  * results are the same bits in every run.  Where channels are last and their
  * number allows it, they are read 16 bytes at a time.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_NORM_SUMS_CUH
 #define TFD_CUDA_NORM_SUMS_CUH

@@ -2,6 +2,8 @@
  * packs.cuh - neighbours that one vectorised load or store moves together (a
  * "pack", struct pack of launch.cuh): what is computed of them in
  * something wider, and loops over outputs that are made of them.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_PACKS_CUH
 #define TFD_CUDA_PACKS_CUH

@@ -8,6 +8,8 @@
  * Otherwise x's last dimension and y's make matrices, which go through tiles:
  * reads and writes both run along memory, 16 bytes at a time where the sizes of
  * these two dimensions allow it, each for itself.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_PERMUTE_CUH
 #define TFD_CUDA_PERMUTE_CUH

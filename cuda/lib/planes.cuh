@@ -27,6 +27,8 @@
  * gradients: result j is a column, and the last argument is a window that has
  * it.  Both go upwards for each result, so that a sum has the same order, and
  * so the same bits, as if a thread computed one result alone.
+ *
+ * Threads: device code, and host code without state.
  */
 #ifndef TFD_CUDA_PLANES_CUH
 #define TFD_CUDA_PLANES_CUH

@@ -7,6 +7,8 @@
  * depends on sizes alone, so that the bits are the same in every run; there are
  * no atomic additions.  Columns move 16 bytes at a time where rows are a
  * multiple of that.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_ROW_SUMS_CUH
 #define TFD_CUDA_ROW_SUMS_CUH

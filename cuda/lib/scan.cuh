@@ -6,6 +6,8 @@
  *     places   each block numbers what is chosen, in the order of the range
  *
  * The order of sums depends on sizes alone.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_SCAN_CUH
 #define TFD_CUDA_SCAN_CUH

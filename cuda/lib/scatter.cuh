@@ -11,6 +11,8 @@
  *
  * With TF_DETERMINISTIC_OPS updates are sorted by place first and folded one
  * after the other: the CPU's results.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_SCATTER_CUH
 #define TFD_CUDA_SCATTER_CUH

@@ -6,6 +6,8 @@
  * behind b, and no two are equal or it does not matter which comes first.
  * Pieces of SORT_PIECE entries are sorted in shared memory at once; beyond,
  * each distance of the network is a launch.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_SORT_CUH
 #define TFD_CUDA_SORT_CUH

@@ -3,6 +3,8 @@
  * window covers, and which windows cover an element.  A thread computes a pack
  * of neighbouring results: along channels (this file) or, where channels are
  * second, along columns (planes.cuh).
+ *
+ * Threads: device code, and host code without state.
  */
 #ifndef TFD_CUDA_WINDOWS_CUH
 #define TFD_CUDA_WINDOWS_CUH
@@ -26,7 +28,7 @@ __device__ inline void each_channel(struct span s, const R &read, const F &f)
     }
 }
 
-/* N channels that lie behind each other, or one in any layout; the members are
+/* N channels that are contiguous, or one in any layout; the members are
  * those of along_columns. */
 template <int N_> struct along_channels {
     static constexpr int N = N_, CHANNELS = N_, COLUMNS = 1;

@@ -6,6 +6,8 @@
  *
  *     | . . a a | a a a b | b b b b | c c c c | c . . .      rows of 5
  *       ^ head                                    ^ end
+ *
+ * Threads: device code, and host code without state.
  */
 #ifndef TFD_CUDA_SOFTMAX_MATRIX_CUH
 #define TFD_CUDA_SOFTMAX_MATRIX_CUH

@@ -9,12 +9,14 @@
  * grows, and for the result.
  *
  * Elements move 16 bytes at a time.  Rows that are a multiple of that do so
- * straight into registers.  Short ones that are not lie one behind the other,
+ * straight into registers.  Short ones that are not lie one after the other,
  * so a block moves all of its rows at once through shared memory, from which
  * threads take elements.  Of long ones the packs in the middle are moved whole,
  * those at the ends by elements.
  *
  * Sums are in float or wider, and in an order that depends on the shape alone.
+ *
+ * Threads: any; kernels are enqueued on the stream of k.
  */
 #ifndef TFD_CUDA_SOFTMAX_ROWS_CUH
 #define TFD_CUDA_SOFTMAX_ROWS_CUH
@@ -151,7 +153,7 @@ __device__ inline tile<T> tile_of(T *at, const matrix<T> &m, int64_t top,
             head + (int)((left < slots ? left : slots) * m.n)};
 }
 
-/* An operand that has all rows one behind the other; others are looked up. */
+/* An operand that has all rows one after the other; others are looked up. */
 template <typename T>
 __device__ inline bool is_whole(const matrix<T> &m, struct steps s)
 {

@@ -2,6 +2,8 @@
  * training.cuh - optimizers on a GPU, for training.cu and training_sparse.cu:
  * formulas as types, and what they work on.  Scalars are the device's and are
  * read by the kernels.
+ *
+ * Threads: device code, and host code without state.
  */
 #ifndef TFD_CUDA_TRAINING_CUH
 #define TFD_CUDA_TRAINING_CUH

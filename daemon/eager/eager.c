@@ -1,6 +1,6 @@
 /*
- * eager.c - see eager.h: all contexts together, and those that nobody speaks to
- * any more.
+ * eager.c - see eager.h: the table of all contexts, and a timer that closes
+ * those which no coordinator has called for as long as they asked to be kept.
  */
 #include "common/base/container.h"
 #include "common/base/log.h"

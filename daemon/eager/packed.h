@@ -1,10 +1,11 @@
 /*
- * packed.h - a packed handle: one value for each of several devices under one
- * name, of which a function's node takes that of its own device.
+ * packed.h - a packed handle: several values under one name, one for each of
+ * several devices.  A node of a function that takes the handle gets the value
+ * of its own device.
  *
- * Ownership: counted; it has the values that lie here, and of the others what
- * their tasks are told.
- * Threads: loop thread.
+ * Ownership: counted.  A packed handle holds the values that lie here; of the
+ * others it has what their tasks must be told to find them. Threads: loop
+ * thread.
  */
 #ifndef TFD_DAEMON_EAGER_PACKED_H
 #define TFD_DAEMON_EAGER_PACKED_H

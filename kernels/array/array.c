@@ -1,6 +1,9 @@
 /*
- * array.c - ops about shapes: reading them, and the same elements or none in
- * another one.
+ * array.c - ops that read or change a tensor's shape and share or ignore its
+ * elements:
+ *
+ *     Rank Shape ShapeN Size              what the shape is
+ *     Reshape ExpandDims Squeeze          the same elements in another shape
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"

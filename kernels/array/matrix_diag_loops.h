@@ -10,7 +10,7 @@
 
 #include "kernels/array/matrix_diag.h"
 
-/* `count` matrices, one behind the other, and the diagonals of each.  What of
+/* `count` matrices, one after the other, and the diagonals of each.  What of
  * the destination is no diagonal's stays as it is. */
 struct tfd_matrix_diag_copy {
     const struct tfd_matrix_diag *band;

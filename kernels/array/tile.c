@@ -1,5 +1,6 @@
 /*
- * tile.c - copies beside each other: Tile.
+ * tile.c - Tile: a tensor repeated along each dimension as often as `multiples`
+ * says.
  */
 #include "common/thread/halt.h"
 #include "kernels/layout/box.h"

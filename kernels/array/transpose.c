@@ -1,6 +1,6 @@
 /*
- * transpose.c - other arrangements of the elements: Transpose,
- * InvertPermutation.
+ * transpose.c - Transpose, which reorders dimensions, and InvertPermutation,
+ * which gives the order that undoes another one.
  */
 #include "common/base/atomic.h"
 #include "common/thread/halt.h"

@@ -1,12 +1,12 @@
 /*
  * conv_dnnl.c - see conv_dnnl.h.
  *
- * Threads share the images, each image one call of a primitive that knows no
- * other, so the size of a batch does not matter.  The gradient by w sums over
- * images: each thread's share of them is one call, and the sums are added.
+ * Threads share the images, and each image is one call of a primitive for a
+ * batch of one, so that the size of a batch needs no primitive of its own.  The
+ * gradient by w sums over images: each thread's share of them is one call, and
+ * the sums are added.  Shares are of one size but for the last.
  *
- * Shares are of one size but for the last.  Images that are fewer than threads
- * go by bands of rows (conv_bands.c).
+ * A batch of fewer images than threads goes by bands of rows (conv_bands.c).
  */
 #include "kernels/conv/conv_dnnl.h"
 

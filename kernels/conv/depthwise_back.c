@@ -151,7 +151,7 @@ static struct columns columns_of(const struct tfd_window_side *s, int64_t tap)
 }
 
 /* The rows of y of all images in parts, each with a sum of its own: the first
- * one's is the filter, the others' lie one behind the other in `more`. */
+ * one's is the filter, the others' lie one after the other in `more`. */
 struct parts {
     const struct tfd_depthwise *d;
     void *more;

@@ -1,6 +1,6 @@
 /*
- * all.c - the CPU families of families.def as an array, and what is looked for
- * in it.
+ * all.c - the array of all CPU families of families.def, and a search in it for
+ * the loop of an op and type, which fused kernels run.
  */
 #include "kernels/core/families.h"
 #include "kernels/core/registry.h"

@@ -2,6 +2,8 @@
  * families.h - declares what families.def lists.  The file that defines a
  * family includes this, so a name that is misspelt or not listed is an error
  * at compile time or at link time and never an operation missing at run time.
+ *
+ * Threads: any; constants.
  */
 #ifndef TFD_KERNELS_FAMILIES_H
 #define TFD_KERNELS_FAMILIES_H

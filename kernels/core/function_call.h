@@ -17,6 +17,8 @@
  *     its end    tfd_rt_function_let_go()
  *
  * daemon/worker implements this.
+ *
+ * Threads: any; done() of a call may come on any.
  */
 #ifndef TFD_KERNELS_FUNCTION_CALL_H
 #define TFD_KERNELS_FUNCTION_CALL_H

@@ -1,7 +1,11 @@
 /*
- * data_dummies.c - handles of nothing, where an op of tf.data wants a resource
- * that the dataset then makes itself; and ops that delete what goes anyway with
- * its last handle.
+ * data_dummies.c - DummyMemoryCache, DummySeedGenerator and
+ * DummyIterationCounter: handles that refer to no resource.  TensorFlow's
+ * programs give them to datasets which then make the cache or the generator
+ * themselves.
+ *
+ * And DeleteMemoryCache, DeleteSeedGenerator and DeleteRandomSeedGenerator,
+ * which do nothing: what they would delete goes with its last handle.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"

@@ -14,7 +14,7 @@ enum tfd_code tfd_data_row(const struct tfd_tensor *t, int64_t row,
                            struct tfd_tensor *out,
                            struct tfd_status *st) TFD_MUST_USE;
 
-/* `rows` elements of `count` tensors each, one behind the other, become one
+/* `rows` elements of `count` tensors each, one after the other, become one
  * element: tensors of one dimension more.  INVALID_ARGUMENT in TensorFlow's
  * words where shapes differ. */
 enum tfd_code tfd_data_batch(const struct tfd_tensor *elements, int64_t rows,

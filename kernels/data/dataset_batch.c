@@ -1,5 +1,6 @@
 /*
- * dataset_batch.c - several elements as one.
+ * dataset_batch.c - BatchDataset, V2 and ParallelBatchDataset: some elements of
+ * the input in a row, stacked to one element with a dimension more.
  */
 #include "kernels/data/data_collect.h"
 #include "kernels/data/data_rows.h"

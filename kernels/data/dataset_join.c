@@ -1,5 +1,7 @@
 /*
- * dataset_join.c - several datasets as one: side by side, one after the other.
+ * dataset_join.c - several datasets as one: ZipDataset, whose elements are made
+ * of one of each input, and ConcatenateDataset, the second input after the
+ * first.
  */
 #include "kernels/data/data_table.h"
 

@@ -82,7 +82,7 @@ static enum tfd_code rewrite_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Options ------------------------------------------------------------- */
 
-/* Messages one behind the other are merged when they are read. */
+/* Messages one after the other are merged when they are read. */
 static enum tfd_code set_options(struct tfd_dataset *d, struct tfd_str more,
                                  struct tfd_status *st)
 {

@@ -1,8 +1,10 @@
 /*
- * auto_shard.c - a dataset of which one of several workers has its part.
+ * auto_shard.c - AutoShardDataset: rewrites a dataset so that one of several
+ * workers gets its share of the elements (data_sharding.h).
  *
- * The dataset becomes nodes, they are changed, and those that have changed are
- * made again by a function of their own: the rest is handed to it as it is.
+ * The dataset becomes a list of nodes (data_nodes.h), the nodes are changed,
+ * and those that have changed are run again as a function of their own;
+ * datasets that stay as they are become arguments of that function.
  */
 #include "config/limits.h"
 #include "kernels/core/families.h"

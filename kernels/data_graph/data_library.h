@@ -1,8 +1,8 @@
 /*
- * data_library.h - the functions that the nodes of a dataset call, and those
- * that they call in turn.
+ * data_library.h - collects the functions that the nodes of a dataset call, and
+ * those that these call in turn, so that a dataset can be written as a graph.
  *
- * Ownership: as the nodes' (data_nodes.h).  Threads: one at a time.
+ * Ownership: as for the nodes (data_nodes.h).  Threads: one at a time.
  */
 #ifndef TFD_KERNELS_DATA_GRAPH_DATA_LIBRARY_H
 #define TFD_KERNELS_DATA_GRAPH_DATA_LIBRARY_H

@@ -1,6 +1,6 @@
 /*
- * dataset_graph.c - a dataset from the graph that makes it: how a program hands
- * one to another task.
+ * dataset_graph.c - DatasetFromGraph: makes a dataset of a GraphDef, the form
+ * in which a program hands a dataset to another task.
  *
  * The graph is run once, as a function without arguments.
  */

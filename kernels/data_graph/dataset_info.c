@@ -1,5 +1,6 @@
 /*
- * dataset_info.c - what is asked of a dataset without going through it.
+ * dataset_info.c - DatasetCardinality and GetOptions: properties of a dataset
+ * that are known without an iterator.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"

@@ -1,6 +1,7 @@
 /*
- * dataset_rebatch.c - datasets whose batches are cut anew: each for so many
- * replicas, or all of them, as one long row, into given sizes.
+ * dataset_rebatch.c - RebatchDataset and V2: batches of the input divided anew,
+ * each into a share for every replica, or all of them, as one long row of
+ * elements, into batches of given sizes.
  */
 #include "kernels/core/element.h"
 #include "kernels/data/data_table.h"
@@ -193,7 +194,7 @@ static enum tfd_code have_rows(struct rebatch_iterator *i,
     return TFD_OK;
 }
 
-/* What is left of batches, one behind the other, up to `size` rows. */
+/* What is left of batches, one after the other, up to `size` rows. */
 struct pieces {
     struct tfd_tensor *tensors; /* `count` elements */
     int64_t *first, *rows;      /* of each, what of it is wanted */

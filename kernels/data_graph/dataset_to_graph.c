@@ -1,6 +1,7 @@
 /*
- * dataset_to_graph.c - a dataset as the graph that makes it, a number that says
- * whether two are alike, and datasets in wrappers.
+ * dataset_to_graph.c - DatasetToGraph and V2, which write a dataset as the
+ * GraphDef that makes it; DatasetFingerprint, a number that equal datasets have
+ * in common; and WrapDatasetVariant with its inverse.
  */
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"

@@ -1,13 +1,13 @@
 /*
- * recipe.h - what an op that made a dataset was: enough to make it again, here
- * or elsewhere.
+ * recipe.h - what is needed to run the op that made a dataset once more, here
+ * or on another task: the op's name, its attributes and its function.
  *
  * A kernel that makes datasets has one recipe, and all datasets that it makes
- * share it; the values that the op was given are the dataset's own.
+ * share it; the op's inputs are kept by each dataset itself.
  *
- * Ownership: counted.  The library belongs to the world of the function, which
- * a dataset that calls functions holds, and the recipe does not.
- * Threads: any.
+ * Ownership: counted.  The recipe does not hold the function's library; a
+ * dataset that calls functions does, by the function's world
+ * (daemon/worker/run/lasting.h). Threads: any.
  */
 #ifndef TFD_KERNELS_DATA_SAVED_RECIPE_H
 #define TFD_KERNELS_DATA_SAVED_RECIPE_H

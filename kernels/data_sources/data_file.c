@@ -93,7 +93,7 @@ static enum tfd_code read_file(struct tfd_data_file *f, void *data, size_t size,
     return TFD_OK;
 }
 
-/* A file may be several compressed streams, one behind the other. */
+/* A file may be several compressed streams, one after the other. */
 static enum tfd_code unpack_some(struct tfd_data_file *f, struct tfd_status *st)
 {
     struct tfd_data_unpack *u = f->unpack;

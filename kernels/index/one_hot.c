@@ -1,5 +1,6 @@
 /*
- * one_hot.c - OneHot.
+ * one_hot.c - OneHot: for each index a vector that has `on_value` at the index
+ * and `off_value` everywhere else.
  */
 #include "common/base/atomic.h"
 #include "common/thread/halt.h"

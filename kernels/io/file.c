@@ -1,5 +1,6 @@
 /*
- * file.c - what is the same over every access.
+ * file.c - what all kinds of file access share (file.h): parts of names and
+ * URIs, and reading a whole file.
  */
 #include "kernels/io/file.h"
 

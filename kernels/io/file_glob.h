@@ -1,5 +1,5 @@
 /*
- * file_glob.h - the files that a pattern stands for.
+ * file_glob.h - lists the files whose names match a pattern.
  *
  *     *        any characters of one name     [a-z]   one of these
  *     ?        one character                  [!a-z]  one of the others

@@ -16,6 +16,8 @@
  * shares with the one before it; at a restart, every 16 entries, it is whole.
  * The index has an entry for each data block: a key not below its last and
  * below the next one's first, and its handle; all of its entries are restarts.
+ *
+ * Threads: macros and constants only.
  */
 #ifndef TFD_KERNELS_TABLE_H
 #define TFD_KERNELS_TABLE_H

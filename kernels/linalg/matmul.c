@@ -33,7 +33,7 @@ static enum tfd_code prepare_matmul(const struct tfd_prepare *p, void *state,
 
 /* ---- half, bfloat16 ------------------------------------------------------ */
 
-/* A, B and C as float, one behind the other. */
+/* A, B and C as float, one after the other. */
 static enum tfd_code multiply_narrow(struct tfd_kctx *k,
                                      const struct tfd_gemm *g,
                                      struct tfd_status *st)

@@ -1,6 +1,6 @@
 /*
- * tensor_list_concat.c - the elements of a list behind each other: the compute
- * function of TensorListConcat and TensorListConcatV2.
+ * tensor_list_concat.c - concatenates the elements of a list along their first
+ * dimension: the compute function of TensorListConcat and TensorListConcatV2.
  *
  * Elements may have different numbers of rows, the size of their first
  * dimension, but agree in all other dimensions, the tail.  An empty slot stands
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* What the elements to be put behind each other have in common. */
+/* What the elements to be concatenated have in common. */
 struct rows {
     const struct tfd_variant *list;
     struct tfd_shape tail; /* behind the first dimension */

@@ -82,7 +82,7 @@ struct rows {
     int64_t channels, inner;
 };
 
-/* Of few channels: the biases of as many rows as fit, one behind the other, so
+/* Of few channels: the biases of as many rows as fit, one after the other, so
  * that a loop has something to do. */
 #define PATTERN_SIZE 2048
 

@@ -1,6 +1,6 @@
 /*
- * example_fill.c - the tensors of one feature of many examples; what is in the
- * features was checked before.
+ * example_fill.c - makes the output tensors of one feature of many examples:
+ * see example.h.  What is in the features has been checked before.
  */
 #include "kernels/core/element.h"
 #include "kernels/parse/example.h"
@@ -41,7 +41,7 @@ static enum tfd_code new_row(struct tfd_tensor *out, enum tfd_dtype dtype,
     return tfd_tensor_new(out, dtype, &shape, st);
 }
 
-/* The values of all examples, one behind the other. */
+/* The values of all examples, one after the other. */
 static enum tfd_code fill_row(const struct fill *f, int64_t total,
                               struct tfd_tensor *out, struct tfd_status *st)
 {

@@ -1,13 +1,14 @@
 /*
- * feature.h - a Feature: a list of strings, floats or integers, as it lies in a
- * serialized Example.
+ * feature.h - reads a Feature of a serialized Example: a list of strings,
+ * floats or integers.
  *
  *     Feature { bytes_list = 1 | float_list = 2 | int64_list = 3 }
  *     each list { value = 1, packed or one by one }
  *
- * Reading one only looks: a list is a view of the message until it is copied.
+ * tfd_feature_read() finds the list and counts its values, and borrows from the
+ * message; tfd_feature_copy() copies the values out.
  *
- * Threads: values.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_KERNELS_PARSE_FEATURE_H
 #define TFD_KERNELS_PARSE_FEATURE_H

@@ -60,7 +60,7 @@ static void fold_strip(const struct halves *h, const struct tfd_fold *f,
     }
 }
 
-/* Rows that are no longer than a strip and lie one behind the other. */
+/* Rows that are no longer than a strip and lie one after the other. */
 static void fold_narrow_rows(const struct halves *h, const struct tfd_fold *f)
 {
     const uint16_t *x = f->x;

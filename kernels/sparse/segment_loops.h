@@ -1,7 +1,7 @@
 /*
  * segment_loops.h - rows of sorted segments folded to one row each.
  *
- * A fold takes rows that lie one behind the other, in their order:
+ * A fold takes rows that lie one after the other, in their order:
  *
  *     to[n] = rows[0][n] f rows[1][n] f ...        n < inner
  *

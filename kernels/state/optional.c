@@ -1,6 +1,8 @@
 /*
- * optional.c - tensors that may be missing: what branches give to gradients of
- * branches.
+ * optional.c - OptionalFromValue, OptionalNone, OptionalHasValue,
+ * OptionalGetValue: a variant that holds tensors or nothing
+ * (common/base/variant.h).  Gradients of conditionals use them for values of
+ * the branch that was not taken.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"

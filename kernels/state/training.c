@@ -9,8 +9,8 @@
  * are the same op, so one row of `optimizers` serves all:
  *
  *     variables   the first inputs: var, then its slots
- *     then        scalars, the gradient and perhaps global_step, in the op's
- * own order, which `roles` says letter by letter
+ *     then        scalars, the gradient and perhaps global_step, in the order
+ *                 of the op, which `roles` says letter by letter
  *
  * Variables are locked in the order of their addresses whatever use_locking
  * says: updates are never torn (variable.h).

@@ -15,6 +15,8 @@
  *     global_step  where it takes one
  *
  * and sqrt(), pow(), exp(), fabs(), copysign() for C.
+ *
+ * Threads: macros only.
  */
 #ifndef TFD_KERNELS_TRAINING_FORMULAS_H
 #define TFD_KERNELS_TRAINING_FORMULAS_H

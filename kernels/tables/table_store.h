@@ -1,7 +1,7 @@
 /*
  * table_store.h - the keys and values of a lookup table.
  *
- * Entries lie one behind the other, in the order in which they came until one
+ * Entries lie one after the other, in the order in which they came until one
  * is removed, whose place the last one takes.  Slots of open addressing lead
  * from a key to the number of its entry:
  *

@@ -2,14 +2,14 @@
  * loop.c - see loop.h; libuv's loop and, beside it:
  *
  *   posts     a lock-free stack that any thread pushes on; the loop takes all
- *             of it at once and turns it round.  Only the push on an empty
- *             stack wakes the loop, so a burst of posts costs one system call.
+ *             of it at once and reverses it.  Only the push on an empty stack
+ *             wakes the loop, so a burst of posts costs one system call.
  *   timers    a binary heap by (due, sequence) and one libuv timer for its top.
  *             libuv counts milliseconds, so a timer may be late by one.
  *   deferred  a list that runs in the prepare phase, just before libuv polls.
- *   waiting   is done here, on libuv's descriptor, so that the loop can look a
- *             while before it sleeps (common/thread/spin.h).  While it looks, a
- * post needs no system call to wake it.
+ *   waiting   is done here, on libuv's descriptor, so that the loop can spin
+ *             before it sleeps (common/thread/spin.h).  While it spins, a post
+ *             needs no system call to wake it.
  *
  * SIGPIPE is not ours to ignore in a process that embeds us: sockets are
  * written with MSG_NOSIGNAL instead (conn_io.c).

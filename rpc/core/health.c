@@ -1,5 +1,6 @@
 /*
- * health.c - two handlers and the names they know.
+ * health.c - the handlers of Check and Watch, and the names of services that
+ * they know: see health.h.
  */
 #include "rpc/core/health.h"
 

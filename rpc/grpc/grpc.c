@@ -1,6 +1,8 @@
 /*
- * grpc.c - serves gRPC on an accepted connection (declared in link.h): its
- * bytes, its patience and its end.  The calls are in grpc_call.h.
+ * grpc.c - serves gRPC on an accepted connection (declared in link.h): passes
+ * its bytes to the HTTP/2 session, ends it when it has been idle or silent for
+ * too long, and frees it when the last call has ended.  The calls are in
+ * grpc_call.h.
  */
 #include "rpc/grpc/grpc_call.h"
 

@@ -1,5 +1,6 @@
 /*
- * grpc_wire.c - tables and what reads them.
+ * grpc_wire.c - the tables of gRPC's status codes and units of time, and the
+ * functions that read them: see grpc_wire.h.
  */
 #include "rpc/grpc/grpc_wire.h"
 

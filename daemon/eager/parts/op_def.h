@@ -1,6 +1,7 @@
 /*
- * op_def.h - a single op whose values lie on several tasks, as the graph that
- * is cut (cut.h): its ends are those of a function's values and results.
+ * op_def.h - writes a single op whose values lie on several tasks as a GraphDef
+ * that can be cut into parts (cut.h), as a function's body is.  The values are
+ * the arguments of that graph, the op's outputs its results.
  *
  * Threads: loop thread.
  */

@@ -1,11 +1,13 @@
 /*
- * unpack.h - what takes a packed handle takes the value of its own device.
+ * unpack.h - replaces packed handles (daemon/eager/packed.h) in a function's
+ * graph by plain values: each node that takes a packed handle gets the value of
+ * its own device.
  *
- * The graph of a function has a node for each value (part_def.h), and edges
- * from the first only.  As TensorFlow does it, a node that names no device and
- * takes a packed resource becomes one for each of the values, and so does what
- * passes the resource on; whoever takes the results of such a node takes those
- * of its own device.
+ * The graph has a node for each value of a packed handle (part_def.h), and
+ * edges from the first of them only.  As in TensorFlow, a node that names no
+ * device and takes a packed resource becomes one node for each value, and so do
+ * the nodes that pass the resource on; a consumer of such a node takes the one
+ * on its own device.
  *
  * Iterative.  Threads: one at a time for a graph.
  */

@@ -1,6 +1,7 @@
 /*
- * master_base.c - what every file asks of a master: the worker of a task, the
- * numbers of steps, options that it does not honour.
+ * master_base.c - small functions that all files of the master call: the worker
+ * behind a task's number, the number of a new step, and the log of options that
+ * are not honoured.
  */
 #include "common/base/log.h"
 #include "daemon/master/remote/remote_worker.h"

@@ -1,5 +1,7 @@
 /*
- * plan.c - the building of a plan, and its emptying.
+ * plan.c - compiles a plan (plan.h): prunes and partitions the graph as a
+ * build, registers the parts with their workers, then lets the waiting steps go
+ * on; and empties a plan, which unregisters its parts.
  */
 #include "daemon/master/session/plan.h"
 

@@ -1,6 +1,7 @@
 /*
- * session_base.c - what every file asks of a session: that it stays, who its
- * tasks are, when a client last used it and over which connection.
+ * session_base.c - small functions that all files of the master call on a
+ * session: its references, the names of its tasks, and when a client last used
+ * it and over which connection.
  */
 #include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/session.h"

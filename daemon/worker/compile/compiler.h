@@ -14,6 +14,8 @@
  *
  * Numbers of graph nodes and of executed nodes are different; `exec` below maps
  * one to the other.  Everything here dies with the scratch arena.
+ *
+ * Threads: the one that compiles the graph.
  */
 #ifndef TFD_DAEMON_WORKER_COMPILER_H
 #define TFD_DAEMON_WORKER_COMPILER_H

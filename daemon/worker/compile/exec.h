@@ -19,6 +19,8 @@
  * What is not here any more: Identity and NoOp that only pass on, constants
  * that wait for nothing (their value stands in the slots from the start), the
  * graph's names but for messages.
+ *
+ * Threads: any; read-only once made.
  */
 #ifndef TFD_DAEMON_WORKER_EXEC_H
 #define TFD_DAEMON_WORKER_EXEC_H

@@ -1,6 +1,6 @@
 /*
- * rendezvous.c - one step's: see rendezvous.h, and rendezvous_step.h for what
- * the table of all steps asks of it.
+ * rendezvous.c - the rendezvous of one step: see rendezvous.h, and
+ * rendezvous_step.h for what the table of all steps asks of it.
  *
  * A rendezvous is a small open hash table of its own, kept from step to step,
  * so that in steady state nothing is allocated.  Each entry holds one value or

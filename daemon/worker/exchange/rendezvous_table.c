@@ -1,10 +1,11 @@
 /*
- * rendezvous_table.c - those of all steps: see rendezvous.h.
+ * rendezvous_table.c - the table of the rendezvous of all steps: see
+ * rendezvous.h.
  *
  * A step's rendezvous is in the table from when somebody first asks for it, the
  * step or a peer, until the step has ended and left nothing, or is cleaned up;
- * then it is kept for another step.  What peers left for steps that never
- * begin, or do not fetch, is swept.
+ * then it is kept for another step.  A timer removes what peers left for steps
+ * that never begin, or that do not fetch it.
  */
 #include "daemon/worker/exchange/rendezvous_step.h"
 

@@ -1,6 +1,7 @@
 /*
- * transfer.c - what Send and Recv kernels ask for (kernels/core/runtime.h),
- * handed to the step's rendezvous or to the way to another task.
+ * transfer.c - implements what Send and Recv kernels ask for
+ * (kernels/core/runtime.h): a value goes to the step's own rendezvous, or is
+ * pushed to another task, or is asked for there.
  */
 #include "daemon/worker/exchange/transfer.h"
 

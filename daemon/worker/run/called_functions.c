@@ -1,5 +1,6 @@
 /*
- * called_functions.c - which functions there are: see called_functions.h.
+ * called_functions.c - the table of the functions that a graph's kernels call:
+ * see called_functions.h.
  *
  * prepare() only notes a function; its body is compiled when it is called, so
  * that functions that call each other do not compile each other for ever.  Two

@@ -1,6 +1,6 @@
 /*
- * cancel.c - who wants to hear that a step is cancelled or has failed
- * (kernels/core/runtime.h).
+ * cancel.c - the list of functions that want to be called when a step is
+ * cancelled or has failed (kernels/core/runtime.h).
  *
  * Functions are called one at a time without the lock.  Taking one off the list
  * while it runs on another thread waits for it.

@@ -10,6 +10,8 @@
  * This is a heuristic: what a graph costs is measured all the time, so that a
  * graph moves from one row to another while it is used.  A runner (runner.h)
  * does the work on each thread.
+ *
+ * Threads: the loop thread, unless a function says otherwise.
  */
 #ifndef TFD_DAEMON_WORKER_EXECUTOR_H
 #define TFD_DAEMON_WORKER_EXECUTOR_H

@@ -1,5 +1,6 @@
 /*
- * node_cost.c - what nodes have cost, and which are worth another thread.
+ * node_cost.c - averages how long each node of a graph takes, over the steps
+ * that are timed, and decides by that which nodes are worth another thread.
  */
 #include "daemon/worker/run/runner.h"
 

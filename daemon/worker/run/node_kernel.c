@@ -1,6 +1,7 @@
 /*
- * node_kernel.c - a ready node's kernel: what it gets, its checks, and that its
- * outputs are as promised.  See runner.h.
+ * node_kernel.c - runs the kernel of a ready node: fills in its inputs and
+ * context, tests the definition's checks, computes, and asserts that the
+ * outputs have the promised types.  See runner.h.
  */
 #include "common/thread/halt.h"
 #include "daemon/worker/run/runner.h"

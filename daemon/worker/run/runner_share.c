@@ -1,5 +1,7 @@
 /*
- * runner_share.c - ready nodes that any runner of a step may take.
+ * runner_share.c - the list of ready nodes of a step that any of its runners
+ * may take from, and how a runner gives away nodes that are worth another
+ * thread.  See runner.h.
  */
 #include "daemon/worker/run/runner.h"
 

@@ -1,5 +1,6 @@
 /*
- * step_record.c - what a step fails with: the first failure, and its node.
+ * step_record.c - keeps a step's first failure, with the name of the node that
+ * failed: the status that the step ends with.
  */
 #include "daemon/worker/run/executor.h"
 #include "common/base/atomic.h"

@@ -1,6 +1,7 @@
 /*
- * run_request.c - what RunGraph of whole and of partial steps share: the graph
- * that is meant, and how a failure is answered.
+ * run_request.c - finds the graph that a RunGraph request names, and answers a
+ * request that failed; for whole steps (run_call.c) and partial ones
+ * (partial_call.c).
  */
 #include "common/proto/worker.pb.h"
 #include "daemon/worker/service/partial_call.h"

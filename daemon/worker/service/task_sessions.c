@@ -1,6 +1,6 @@
 /*
- * task_sessions.c - the sessions of a worker: made, found to be a former one's
- * of their master, deleted.
+ * task_sessions.c - the table of a worker's sessions: makes them, deletes them,
+ * and replaces the sessions that a master which has been restarted left behind.
  */
 #include "config/limits.h"
 #include "daemon/worker/service/partial_call.h"

@@ -1,5 +1,7 @@
 /*
- * worker.c - see worker.h: what the worker consists of.
+ * worker.c - makes a worker of its parts (devices, resources, tables of
+ * sessions and graphs, transfers), stops and frees it, and counts what it has:
+ * see worker.h.
  */
 #include "daemon/worker/service/partial_call.h"
 

@@ -1,6 +1,7 @@
 /*
- * worker_lasting.c - what of a worker outlives steps and graphs: threads that
- * wait, functions that iterators call.
+ * worker_lasting.c - the parts of a worker that outlive steps and graphs: the
+ * crew of threads that wait (common/thread/crew.h), and the worlds of functions
+ * that iterators call (daemon/worker/run/lasting.h).
  */
 #include "daemon/worker/service/worker_service.h"
 

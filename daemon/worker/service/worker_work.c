@@ -1,6 +1,6 @@
 /*
- * worker_work.c - whether a worker has something under way, and whether it
- * takes more.
+ * worker_work.c - says whether a worker has work under way, which a server that
+ * drains waits for, and refuses new work where it may have no more.
  */
 #include "daemon/worker/service/worker_service.h"
 
