@@ -1,12 +1,12 @@
 /*
- * file_cache.h - elements kept in files: the first complete pass of a dataset
- * writes them, later ones read them, of whatever program.
+ * file_cache.h - a dataset's elements kept in files: the first complete pass
+ * writes them, later passes read them, in this program or another.
  *
  * The files are a bundle as TensorFlow's caches are: element 3's second tensor
  * has the key "      3_1".  While a pass writes, NAME_0.lockfile says so, and
  * another that would write is refused.  A pass that ends early leaves nothing.
  *
- * Threads: a kind of dataset (kernels/data/dataset.h).
+ * Threads: as for the iterators of any dataset (kernels/data/dataset.h).
  */
 #ifndef TFD_KERNELS_DATA_FILES_FILE_CACHE_H
 #define TFD_KERNELS_DATA_FILES_FILE_CACHE_H

@@ -1,9 +1,9 @@
 /*
- * buf_message.h - the value in an answer to RecvBuf: the elements' bytes, in
- * pieces, in a RecvBufRespExtra within an Any (TensorFlow's
+ * buf_message.h - writes and reads the value in an answer to RecvBuf: the
+ * elements' bytes, in pieces, in a RecvBufRespExtra within an Any (TensorFlow's
  * transport_options.proto).  Between two tfds they are the message's payload.
  *
- * Threads: values; one at a time.
+ * Threads: any; nothing is shared.
  */
 #ifndef TFD_DAEMON_WORKER_COLLECTIVE_BUF_MESSAGE_H
 #define TFD_DAEMON_WORKER_COLLECTIVE_BUF_MESSAGE_H

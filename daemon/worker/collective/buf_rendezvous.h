@@ -8,9 +8,8 @@
  * is a mistake of its graph.
  *
  *     struct offer { struct tfd_buf_end end; ... };
- *     tfd_buf_offer(b, &o->end, &value, st);     o->end.met() when it is
- * fetched tfd_buf_want(b, &w->end, st);              w->end.met() with the
- * value
+ *     tfd_buf_offer(b, &o->end, &value, st);     o->end.met(): it is fetched
+ *     tfd_buf_want(b, &w->end, st);              w->end.met() with the value
  *
  * An end is embedded by its owner, who keeps it and its key until met() or a
  * successful tfd_buf_forget().

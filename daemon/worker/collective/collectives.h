@@ -2,18 +2,20 @@
  * collectives.h - the collectives of a worker: who is in which group, values
  * that wait to be fetched, and the members' kernels that are under way.
  *
- *     kernel                         worker                      leader
- *     tfd_collective_start() ------> join.c: CompleteGroup ----> groups.h
- *                                            CompleteInstance -> (of a
- * broadcast) run(), a thread of the crew <- all have come send, ask, wait
- * -----------> exchange.c: RecvBuf -------> other members returns
- * -------------------> what was sent has been fetched: k finishes
+ *     kernel                      worker                       leader
+ *
+ *     tfd_collective_start() ---> join.c: CompleteGroup -----> groups.h
+ *                                 CompleteInstance ----------> (of a broadcast)
+ *     run(), on a thread of <---- all have come
+ *     the crew:
+ *       send, ask, wait --------> exchange.c: RecvBuf -------> other members
+ *       returns ----------------> what was sent has been fetched: k finishes
  *
  * The leader is one task of the cluster, which all others ask for groups: the
  * chief, else worker 0, else the first task.  TensorFlow's servers are told by
  * ConfigProto.experimental.collective_group_leader.
  *
- * Threads: as said at each function.
+ * Threads: said at each function.
  */
 #ifndef TFD_DAEMON_WORKER_COLLECTIVE_COLLECTIVES_H
 #define TFD_DAEMON_WORKER_COLLECTIVE_COLLECTIVES_H
