@@ -40,7 +40,7 @@ static void put_metadata(struct tfd_bytes *b, const struct tfd_variant *v)
 {
     if (v->kind == TFD_VARIANT_LIST)
         put_list_metadata(b, v);
-    else if (v->kind == TFD_VARIANT_OPTIONAL)
+    else
         tfd_bytes_add(b, v->has_value ? "\1" : "\0", 1);
 }
 
@@ -60,9 +60,11 @@ void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
         return;
     }
     tfd_pb_put_str(b, TAG(type_name), tfd_str_of(names[v->kind]));
-    mark = tfd_pb_begin(b, TAG(metadata));
-    put_metadata(b, v);
-    tfd_pb_finish(b, mark);
+    if (v->kind == TFD_VARIANT_LIST || v->kind == TFD_VARIANT_OPTIONAL) {
+        mark = tfd_pb_begin(b, TAG(metadata));
+        put_metadata(b, v);
+        tfd_pb_finish(b, mark);
+    }
     for (int32_t i = 0; i < v->count; i++) {
         if (v->tensors[i].dtype == TFD_DTYPE_INVALID)
             continue;

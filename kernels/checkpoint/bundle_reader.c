@@ -6,6 +6,7 @@
 #include "common/base/crc32c.h"
 #include "common/base/pbio.h"
 #include "common/base/shape_long.h"
+#include "common/base/variant.h"
 #include "kernels/checkpoint/bundle_index.h"
 #include "kernels/checkpoint/slice_set.h"
 
@@ -283,6 +284,63 @@ static enum tfd_code decode_strings(struct tfd_bundle_reader *r,
     return rc;
 }
 
+/* ---- Variants -------------------------------------------------------------
+ */
+
+/* One of them from the head of *rest; see bundle_writer.c. */
+static enum tfd_code take_variant(struct tfd_str *rest, uint32_t *crc,
+                                  struct tfd_variant **out,
+                                  struct tfd_status *st)
+{
+    uint8_t fixed[8];
+    uint32_t stored = 0;
+    struct tfd_str message;
+    uint64_t length;
+
+    if (!tfd_pb_packed_varint(rest, &length) || rest->size < 4 ||
+        length > rest->size - 4)
+        return tfd_fail(st, TFD_DATA_LOSS,
+                        "Variant lengths longer than expected");
+    message = (struct tfd_str){rest->data, (size_t)length};
+    for (int i = 0; i < 8; i++)
+        fixed[i] = (uint8_t)(length >> (8 * i));
+    for (int i = 0; i < 4; i++)
+        stored |= (uint32_t)(uint8_t)message.data[length + (uint64_t)i]
+                  << (8 * i);
+    *crc = tfd_crc32c_extend(*crc, fixed, sizeof(fixed));
+    *crc = tfd_crc32c_extend(*crc, message.data, message.size);
+    if (tfd_crc32c_unmask(stored) != *crc)
+        return tfd_fail(st, TFD_DATA_LOSS,
+                        "The checksum after a variant does not match: expected "
+                        "%08u but actual is %08u",
+                        tfd_crc32c_unmask(stored), *crc);
+    *crc = tfd_crc32c_extend(*crc, message.data + length, 4);
+    rest->data += length + 4;
+    rest->size -= (size_t)length + 4;
+    return tfd_variant_decode(message, NULL, out, st);
+}
+
+static enum tfd_code decode_variants(struct tfd_bundle_reader *r,
+                                     const struct tfd_bundle_entry *e,
+                                     struct tfd_str all, struct tfd_tensor *out,
+                                     struct tfd_status *st)
+{
+    enum tfd_code rc = TFD_OK;
+    struct tfd_variant **v;
+    uint32_t crc = 0;
+
+    TFD_TRY(tfd_tensor_new(out, TFD_VARIANT, &e->shape, st));
+    v = tfd_tensor_data(out);
+    for (int64_t i = 0; rc == TFD_OK && i < tfd_tensor_elements(out); i++)
+        rc = take_variant(&all, &crc, &v[i], st);
+    if (rc == TFD_OK)
+        rc = check_crc(r, e, crc, st);
+    if (rc != TFD_OK)
+        tfd_tensor_unref(out);
+    return rc;
+}
+
+/* Of strings and of variants, which are as long as they say. */
 static enum tfd_code read_strings(struct tfd_bundle_reader *r,
                                   struct tfd_str name,
                                   const struct tfd_bundle_entry *e,
@@ -295,7 +353,8 @@ static enum tfd_code read_strings(struct tfd_bundle_reader *r,
     char *to;
 
     /* Each length has a byte at least, and they have a sum. */
-    if (e->size < 4 || elements > e->size - 4)
+    if (e->dtype == TFD_STRING ? e->size < 4 || elements > e->size - 4
+                               : elements > e->size / 5)
         return fail_size(name, e, "is at least ", elements, st);
     TFD_TRY(locate(r, e, &file, st));
     tfd_bytes_init(&all, SIZE_MAX);
@@ -305,7 +364,9 @@ static enum tfd_code read_strings(struct tfd_bundle_reader *r,
         rc = r->access->read_at(r->access, file, e->offset, to, (size_t)e->size,
                                 st);
     if (rc == TFD_OK)
-        rc = decode_strings(r, e, tfd_bytes_view(&all), out, st);
+        rc = e->dtype == TFD_STRING
+                 ? decode_strings(r, e, tfd_bytes_view(&all), out, st)
+                 : decode_variants(r, e, tfd_bytes_view(&all), out, st);
     tfd_bytes_deinit(&all);
     return rc;
 }
@@ -317,7 +378,7 @@ static enum tfd_code read_value(struct tfd_bundle_reader *r,
 {
     if (tfd_dtype_is_pod(e->dtype))
         return read_plain(r, name, e, out, st);
-    if (e->dtype == TFD_STRING)
+    if (e->dtype == TFD_STRING || e->dtype == TFD_VARIANT)
         return read_strings(r, name, e, out, st);
     return tfd_fail(st, TFD_UNIMPLEMENTED,
                     "Restoring data type %s not yet supported",

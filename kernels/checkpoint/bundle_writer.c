@@ -5,6 +5,8 @@
 #include "kernels/checkpoint/bundle_writer.h"
 
 #include "common/base/crc32c.h"
+#include "common/base/variant.h"
+#include "config/limits.h"
 
 #include <assert.h>
 #include <string.h>
@@ -107,6 +109,18 @@ static void encode32(uint32_t v, uint8_t out[4])
         out[i] = (uint8_t)(v >> (8 * i));
 }
 
+static enum tfd_code put_varint(struct tfd_bundle_writer *w, uint64_t v,
+                                struct tfd_status *st)
+{
+    uint8_t varint[10];
+    size_t size = 0;
+
+    for (; v >= 128; v >>= 7)
+        varint[size++] = (uint8_t)(v | 128);
+    varint[size++] = (uint8_t)v;
+    return put_bytes(w, varint, size, st);
+}
+
 /* The sum of the lengths is not one of the bytes on disk; see the header. */
 static uint32_t extend_length(uint32_t crc, uint64_t length)
 {
@@ -127,14 +141,9 @@ static enum tfd_code put_strings(struct tfd_bundle_writer *w,
     uint8_t sum[4];
 
     for (int64_t i = 0; i < n; i++) {
-        uint8_t varint[10];
-        size_t size = 0;
-        uint64_t length = tfd_tstring_view(&s[i]).size, v = length;
+        uint64_t length = tfd_tstring_view(&s[i]).size;
 
-        for (; v >= 128; v >>= 7)
-            varint[size++] = (uint8_t)(v | 128);
-        varint[size++] = (uint8_t)v;
-        TFD_TRY(put_bytes(w, varint, size, st));
+        TFD_TRY(put_varint(w, length, st));
         lengths = extend_length(lengths, length);
     }
     encode32(tfd_crc32c_mask(lengths), sum);
@@ -146,6 +155,56 @@ static enum tfd_code put_strings(struct tfd_bundle_writer *w,
         TFD_TRY(put_bytes(w, bytes.data, bytes.size, st));
     }
     return TFD_OK;
+}
+
+/* ---- Variants -------------------------------------------------------------
+ *
+ * Each is its length, its message, and the sum of all there is up to here, in
+ * which the length counts as eight bytes.
+ */
+
+static enum tfd_code put_variant(struct tfd_bundle_writer *w,
+                                 struct tfd_str message, struct tfd_status *st)
+{
+    uint32_t crc = w->crc;
+    uint8_t fixed[8], sum[4];
+
+    encode32((uint32_t)message.size, fixed);
+    encode32((uint32_t)((uint64_t)message.size >> 32), fixed + 4);
+    TFD_TRY(put_varint(w, message.size, st));
+    w->crc = tfd_crc32c_extend(crc, fixed, sizeof(fixed));
+    TFD_TRY(put_bytes(w, message.data, message.size, st));
+    encode32(tfd_crc32c_mask(w->crc), sum);
+    return put_bytes(w, sum, sizeof(sum), st);
+}
+
+static enum tfd_code encode_variant(const struct tfd_variant *v,
+                                    struct tfd_bytes *b, struct tfd_status *st)
+{
+    if (!v || v->kind == TFD_VARIANT_OBJECT)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "a variant that stays in its task cannot be saved");
+    tfd_bytes_clear(b);
+    tfd_variant_encode(b, v, NULL);
+    return tfd_bytes_ok(b, "a variant", st);
+}
+
+static enum tfd_code put_variants(struct tfd_bundle_writer *w,
+                                  const struct tfd_tensor *t,
+                                  struct tfd_status *st)
+{
+    struct tfd_variant *const *v = tfd_tensor_data(t);
+    enum tfd_code rc = TFD_OK;
+    struct tfd_bytes b;
+
+    tfd_bytes_init(&b, TFD_DATA_RECORD_SIZE_MAX);
+    for (int64_t i = 0; rc == TFD_OK && i < tfd_tensor_elements(t); i++) {
+        rc = encode_variant(v[i], &b, st);
+        if (rc == TFD_OK)
+            rc = put_variant(w, tfd_bytes_view(&b), st);
+    }
+    tfd_bytes_deinit(&b);
+    return rc;
 }
 
 /* ---- Entries --------------------------------------------------------------
@@ -174,7 +233,7 @@ enum tfd_code tfd_bundle_writer_add(struct tfd_bundle_writer *w,
     uint64_t begin = w->size;
 
     TFD_TRY(check_new(w, name, st));
-    if (!plain && t->dtype != TFD_STRING)
+    if (!plain && t->dtype != TFD_STRING && t->dtype != TFD_VARIANT)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "Saving data type %s not yet supported",
                         tfd_dtype_name(t->dtype));
@@ -183,7 +242,8 @@ enum tfd_code tfd_bundle_writer_add(struct tfd_bundle_writer *w,
     if (plain)
         TFD_TRY(put_bytes(w, tfd_tensor_data(t), tfd_tensor_size(t), st));
     else
-        TFD_TRY(put_strings(w, t, st));
+        TFD_TRY(t->dtype == TFD_STRING ? put_strings(w, t, st)
+                                       : put_variants(w, t, st));
     item->entry.dtype = t->dtype;
     item->entry.shape = t->shape;
     item->entry.offset = begin;

@@ -77,8 +77,6 @@ def p06_retracing(server):
 
 @test(limit=240)
 def p07_files(server):
-    if server.is_tfd:
-        raise Skip("wants a cache in files")
     plays(server, "p07_files")
 
 

@@ -55,7 +55,9 @@ def wanted_order():
 
 
 def sums(remote, dataset, epochs):
-    """(numbers, words, rows) of each batch that one worker's iterator has."""
+    """(numbers, words) of each batch.  There are two more than the workers'
+    epochs have, so that one of the two goes beyond its first, and what it keeps
+    in a file is whole."""
     it = iter(remote.coordinator.create_per_worker_dataset(dataset))
 
     @tf.function
@@ -63,7 +65,7 @@ def sums(remote, dataset, epochs):
         one = next(it)
         return one["number"], tf.size(one["words"].values)
 
-    got, count = [], EACH * FILES // BATCH * epochs
+    got, count = [], EACH * FILES // BATCH * epochs + 2
     for _ in range(count):
         got.append(remote.coordinator.schedule(take, args=(it,)))
         remote.coordinator.join()

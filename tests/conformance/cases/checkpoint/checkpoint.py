@@ -197,3 +197,41 @@ def v1_checkpoints_are_saved_and_restored(side):
                 out[name + " " + dtype.name] = attempt(session, restore(
                     side.path(name), dtype.name, dtype))
     return out
+
+
+def sparse(count):
+    """A sparse tensor as three variants."""
+    return tf.raw_ops.SerializeSparse(
+        sparse_indices=hidden(np.int64([[i, 0] for i in range(count)])),
+        sparse_values=hidden(np.array(["v" * i * 40 for i in range(count)],
+                                      object)),
+        sparse_shape=hidden(np.int64([9, 2])), out_type=tf.variant)
+
+
+@scenario("SaveV2 RestoreV2 SerializeSparse DeserializeSparse")
+@fresh_graph
+def variants_in_a_checkpoint(side):
+    """What one of them saves, TensorFlow or the server, the other restores."""
+    out = {}
+    with side.session() as session, tf.Session("") as here:
+        for name, one, other in (("there", session, here),
+                                 ("here", here, session)):
+            prefix = side.path(name)
+            one.run(tf.raw_ops.SaveV2(
+                prefix=prefix, tensor_names=["v", "w"],
+                shape_and_slices=["", ""],
+                tensors=[sparse(4), tf.stack([sparse(1), sparse(2)])]))
+            parts = [part for v in tf.raw_ops.RestoreV2(
+                prefix=prefix, tensor_names=["v", "w"],
+                shape_and_slices=["", ""], dtypes=[tf.variant, tf.variant])
+                     for part in tf.raw_ops.DeserializeSparse(
+                         serialized_sparse=v, dtype=tf.string)]
+            for i, value in enumerate(other.run(parts)):
+                out["saved %s, part %d" % (name, i)] = value
+            with open(prefix + ".data-00000-of-00001", "r+b") as file:
+                file.seek(-1, 2)
+                last = file.read(1)
+                file.seek(-1, 2)
+                file.write(bytes([last[0] ^ 1]))
+            out["saved %s, flipped" % name] = attempt(other, parts)
+    return out
