@@ -1,71 +1,16 @@
 /*
  * fuzz_enqueue.c - libFuzzer target: any bytes as an EnqueueRequest of
  * EagerService and, first of all, as a RunComponentFunctionRequest, in a
- * context whose cluster has a ps that nobody listens for.  There is
+ * context.  There is
  *
  *     value 1      a float, and function "f" and component "f": x -> Square(x)
  *     function "g" (v on the ps, x) -> v += x, which is cut for two tasks
  */
-#include "tests/fuzz/calls.h"
+#include "tests/fuzz/eager_calls.h"
 
-#include "common/proto/device.pb.h"
-#include "common/proto/eager.pb.h"
-
-#define CONTEXT 7u
-#define HERE "/job:worker/replica:0/task:0/device:CPU:0"
-#define PS "/job:ps/replica:0/task:0/device:CPU:0"
-#define CREATE(field) tensorflow_eager_CreateContextRequest_##field##_tag
 #define QUEUE tensorflow_eager_EnqueueRequest_queue_tag
 #define ITEM(field) tensorflow_eager_QueueItem_##field##_tag
 #define FUNCTION(field) tensorflow_FunctionDef_##field##_tag
-
-static void put_device(struct tfd_bytes *b, const char *name)
-{
-    size_t mark = tfd_pb_begin(b, CREATE(cluster_device_attributes));
-
-    tfd_pb_put_str(b, tensorflow_DeviceAttributes_name_tag, tfd_str_of(name));
-    tfd_pb_put_str(b, tensorflow_DeviceAttributes_device_type_tag,
-                   TFD_STR("CPU"));
-    tfd_pb_put_fixed64(b, tensorflow_DeviceAttributes_incarnation_tag, 5);
-    tfd_pb_finish(b, mark);
-}
-
-/* ClusterDef: jobs of one task each; port 1 refuses. */
-static void put_cluster(struct tfd_bytes *b)
-{
-    static const struct {
-        const char *job, *address;
-    } tasks[] = {{"worker", "127.0.0.1:2"}, {"ps", "127.0.0.1:1"}};
-    size_t cluster = tfd_pb_begin(b, 1);
-
-    for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++) {
-        size_t job = tfd_pb_begin(b, 1), entry;
-
-        tfd_pb_put_str(b, 1, tfd_str_of(tasks[i].job));
-        entry = tfd_pb_begin(b, 2);
-        tfd_pb_put_str(b, 2, tfd_str_of(tasks[i].address));
-        tfd_pb_finish(b, entry);
-        tfd_pb_finish(b, job);
-    }
-    tfd_pb_finish(b, cluster);
-}
-
-static void create_context(void)
-{
-    struct tfd_bytes b;
-    size_t mark;
-
-    tfd_bytes_init(&b, 10000);
-    mark = tfd_pb_begin(&b, CREATE(server_def));
-    put_cluster(&b);
-    tfd_pb_put_str(&b, 2, TFD_STR("worker"));
-    tfd_pb_finish(&b, mark);
-    put_device(&b, HERE);
-    put_device(&b, PS);
-    tfd_pb_put_fixed64(&b, CREATE(context_id), CONTEXT);
-    calls_must(TFD_METHOD_CreateContext, tfd_bytes_view(&b), NULL);
-    tfd_bytes_deinit(&b);
-}
 
 /* ---- Functions ----------------------------------------------------------- */
 
@@ -174,7 +119,7 @@ static void fill_context(void)
     put_register(&b, false, true);
     put_register(&b, true, false);
     tfd_pb_put_fixed64(&b, tensorflow_eager_EnqueueRequest_context_id_tag,
-                       CONTEXT);
+                       EAGER_CONTEXT);
     calls_must(TFD_METHOD_Enqueue, tfd_bytes_view(&b), NULL);
     tfd_bytes_deinit(&b);
 }
@@ -186,7 +131,7 @@ static void open_context(void)
 
     if (used++ % 64)
         return;
-    create_context();
+    eager_create_context();
     fill_context();
 }
 
@@ -200,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tfd_bytes_init(&b, size + 100);
     tfd_bytes_add_str(&b, bytes);
     tfd_pb_put_fixed64(&b, tensorflow_eager_EnqueueRequest_context_id_tag,
-                       CONTEXT);
+                       EAGER_CONTEXT);
     (void)calls_ask(TFD_METHOD_RunComponentFunction, tfd_bytes_view(&b), false,
                     NULL);
     (void)calls_ask(TFD_METHOD_Enqueue, tfd_bytes_view(&b), false, NULL);
