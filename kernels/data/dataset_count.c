@@ -4,10 +4,13 @@
  */
 #include "kernels/data/data_table.h"
 
+#include <stdlib.h>
+
 struct counted {
     struct tfd_dataset dataset;
     int64_t count; /* of shards: how many there are */
     int64_t index;
+    bool non_empty; /* of a shard: each has an element, or it fails */
 };
 
 struct counted_iterator {
@@ -170,6 +173,54 @@ static int64_t shard_cardinality(const struct tfd_dataset *d)
     return n < 0 ? n : n / c->count + (c->index < n % c->count);
 }
 
+/* What the other shards have first, with this one's first element. */
+static enum tfd_code see_others(struct tfd_data_iterator *it,
+                                struct tfd_tensor *e, struct tfd_status *st)
+{
+    struct counted_iterator *i = (struct counted_iterator *)it;
+    const struct counted *c = (const struct counted *)it->dataset;
+    int64_t given = i->done;
+    bool end = false;
+
+    for (; i->done < c->count; i->done++) {
+        TFD_TRY(tfd_data_next(it->input, e, &end, st));
+        tfd_data_element_drop(e, it->dataset->count);
+        if (!end)
+            continue;
+        i->is_over = true;
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT,
+            "Could not apply FILE based sharding: the dataset only has %lld "
+            "file(s), which is not enough for the required %lld "
+            "shards/workers. If you are using datasets with distribution "
+            "strategy, consider setting the auto sharding policy to either "
+            "DATA or OFF using the "
+            "`experimental_distribute.auto_shard_policy` option of "
+            "`tf.data.Options()`. Or, split your input files into a larger "
+            "number of small files such that number of files is greater than "
+            "number of shards/workers.",
+            (long long)given, (long long)c->count);
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code check_others(struct tfd_data_iterator *it,
+                                  struct tfd_status *st)
+{
+    const struct counted *c = (const struct counted *)it->dataset;
+    struct tfd_tensor *e;
+    enum tfd_code rc;
+
+    if (!c->non_empty || ((struct counted_iterator *)it)->done >= c->count)
+        return TFD_OK;
+    e = tfd_data_element_new(it->dataset->count, st);
+    if (!e)
+        return TFD_RESOURCE_EXHAUSTED;
+    rc = see_others(it, e, st);
+    free(e);
+    return rc;
+}
+
 static enum tfd_code shard_next(struct tfd_data_iterator *it,
                                 struct tfd_tensor *out, bool *end,
                                 struct tfd_status *st)
@@ -181,8 +232,10 @@ static enum tfd_code shard_next(struct tfd_data_iterator *it,
     while (!i->is_over) {
         TFD_TRY(tfd_data_next(it->input, out, end, st));
         i->is_over = *end;
-        if (*end || i->done++ % c->count == c->index)
+        if (*end)
             return TFD_OK;
+        if (i->done++ % c->count == c->index)
+            return check_others(it, st);
         tfd_data_element_drop(out, it->dataset->count);
     }
     return TFD_OK;
@@ -264,6 +317,8 @@ COMPUTE(repeat)
 static enum tfd_code shard_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     int64_t count, index;
+    struct tfd_dataset *d;
+    bool non_empty;
 
     TFD_TRY(tfd_dataset_int(k, 1, "num_shards", &count, st));
     TFD_TRY(tfd_dataset_int(k, 2, "index", &index, st));
@@ -277,7 +332,11 @@ static enum tfd_code shard_compute(struct tfd_kctx *k, struct tfd_status *st)
                         "Index must be between 0 and %lld (currently index = "
                         "%lld).",
                         (long long)count - 1, (long long)index);
-    return make_counted(k, &shard_kind, count, index, st);
+    TFD_TRY(tfd_node_bool(k->node, "require_non_empty", &non_empty, st));
+    TFD_TRY(make_counted(k, &shard_kind, count, index, st));
+    TFD_TRY(tfd_dataset_of(&k->out[0], &d, st));
+    ((struct counted *)d)->non_empty = non_empty;
+    return TFD_OK;
 }
 
 /* ---- Tables -------------------------------------------------------------- */

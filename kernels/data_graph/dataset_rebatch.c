@@ -299,6 +299,25 @@ static enum tfd_code fill_batch(struct rebatch_iterator *i, int64_t size,
     return TFD_OK;
 }
 
+/* A batch of none is of the shape that the program has named. */
+static enum tfd_code give_none(struct rebatch_iterator *i,
+                               struct tfd_tensor *out, struct tfd_status *st)
+{
+    const struct tfd_dataset *d = i->iterator.dataset;
+
+    for (int32_t c = 0; c < d->count; c++) {
+        struct tfd_shape s = {1, {0}};
+
+        if (d->shapes[c].rank > 0)
+            s = d->shapes[c];
+        s.dim[0] = 0;
+        for (int k = 1; k < s.rank; k++)
+            s.dim[k] = s.dim[k] < 0 ? 0 : s.dim[k];
+        TFD_TRY(tfd_tensor_new(&out[c], d->types[c], &s, st));
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code sizes_next(struct tfd_data_iterator *it,
                                 struct tfd_tensor *out, bool *end,
                                 struct tfd_status *st)
@@ -307,8 +326,14 @@ static enum tfd_code sizes_next(struct tfd_data_iterator *it,
     const struct rebatch *r = (const struct rebatch *)it->dataset;
     int64_t size = ((const int64_t *)tfd_tensor_data(&r->sizes))[i->part];
     struct pieces p = {NULL, NULL, NULL, 0, 0, 0};
-    enum tfd_code rc = fill_batch(i, size, &p, st);
+    enum tfd_code rc;
 
+    if (size == 0 && !i->is_over) {
+        *end = false;
+        i->part = (i->part + 1) % tfd_tensor_elements(&r->sizes);
+        return give_none(i, out, st);
+    }
+    rc = fill_batch(i, size, &p, st);
     *end = rc == TFD_OK && i->is_over &&
            (p.count == 0 || (r->drop_remainder && p.total < size));
     if (rc == TFD_OK && !*end) {
@@ -359,7 +384,7 @@ static enum tfd_code check_sizes(const struct tfd_tensor *sizes,
 
     if (sizes->shape.rank > 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "batch_sizes must be a scalar or a vector.");
+                        "`batch_sizes` must be a scalar or a vector.");
     if (count == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "batch_sizes must not be empty.");
