@@ -146,9 +146,15 @@ enum tfd_code tfd_eager_single_op_results(const struct tfd_eager_context *c,
     return TFD_OK;
 }
 
-static enum tfd_code put_op(struct tfd_bytes *def,
-                            const struct tfd_eager_operation *o,
-                            struct tfd_status *st)
+static const char *end_name(char *text, int input)
+{
+    return tfd_eager_end_name(text, true, input);
+}
+
+enum tfd_code tfd_eager_single_op_put(const struct tfd_eager_operation *o,
+                                      tfd_eager_input_name_fn *input_name,
+                                      struct tfd_bytes *def,
+                                      struct tfd_status *st)
 {
     size_t count = (size_t)o->in_count;
     struct tfd_str *in =
@@ -167,7 +173,7 @@ static enum tfd_code put_op(struct tfd_bytes *def,
     if (!in)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for an op");
     for (size_t i = 0; i < count; i++, name += TFD_EAGER_END_NAME_MAX)
-        in[i] = tfd_str_of(tfd_eager_end_name(name, true, (int)i));
+        in[i] = tfd_str_of(input_name(name, (int)i));
     tfd_graphdef_put(def, &node);
     free(in);
     return TFD_OK;
@@ -182,7 +188,7 @@ static enum tfd_code write_graph(const struct tfd_eager_operation *o,
 
     for (int i = 0; i < o->in_count; i++)
         tfd_eager_put_arg(def, o->on, i, (int)o->in[i].dtype);
-    TFD_TRY(put_op(def, o, st));
+    TFD_TRY(tfd_eager_single_op_put(o, end_name, def, st));
     tfd_bytes_init(&from, TFD_NAME_SIZE_MAX);
     for (int i = 0; i < results && !from.failed; i++) {
         tfd_bytes_clear(&from);

@@ -39,6 +39,14 @@ enum tfd_code tfd_eager_single_op_results(const struct tfd_eager_context *c,
                                           const struct tfd_eager_operation *o,
                                           int *out,
                                           struct tfd_status *st) TFD_MUST_USE;
+/* Appends the op's node to a GraphDef.  input_name writes the name of the node
+ * that gives an input, and returns it; text has TFD_EAGER_END_NAME_MAX bytes.
+ */
+typedef const char *tfd_eager_input_name_fn(char *text, int input);
+enum tfd_code tfd_eager_single_op_put(const struct tfd_eager_operation *o,
+                                      tfd_eager_input_name_fn *input_name,
+                                      struct tfd_bytes *def,
+                                      struct tfd_status *st) TFD_MUST_USE;
 /* Appends the library of a GraphDef: what the op's attributes name. */
 enum tfd_code tfd_eager_single_op_library(const struct tfd_eager_context *c,
                                           const struct tfd_eager_operation *o,

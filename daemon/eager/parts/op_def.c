@@ -12,7 +12,6 @@
 #include "daemon/rewrite/added_node.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static struct tfd_str end_name(char text[TFD_EAGER_END_NAME_MAX],
                                const char *prefix, int number)
@@ -54,30 +53,10 @@ static enum tfd_code put_value(const struct tfd_eager_context *c,
 
 /* ---- The op -------------------------------------------------------------- */
 
-static enum tfd_code put_op(const struct tfd_eager_operation *o,
-                            struct tfd_bytes *def, struct tfd_status *st)
+static const char *value_name(char *text, int input)
 {
-    size_t count = (size_t)o->in_count;
-    struct tfd_str *in =
-        malloc(count * (sizeof(*in) + TFD_EAGER_END_NAME_MAX) + 1);
-    struct tfd_nodedef node = {
-        .name = o->name,
-        .op = o->name,
-        .device = tfd_str_of(o->on->name),
-        .in = in,
-        .in_count = o->in_count,
-        .attrs = o->attrs,
-        .attr_count = o->attr_count,
-    };
-    char *text = (char *)(in + count);
-
-    if (!in)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for an op");
-    for (size_t i = 0; i < count; i++, text += TFD_EAGER_END_NAME_MAX)
-        in[i] = end_name(text, TFD_EAGER_CUT_ARG, (int)i);
-    tfd_graphdef_put(def, &node);
-    free(in);
-    return TFD_OK;
+    snprintf(text, TFD_EAGER_END_NAME_MAX, "%s%d", TFD_EAGER_CUT_ARG, input);
+    return text;
 }
 
 static enum tfd_code put_result(const struct tfd_eager_operation *o, int i,
@@ -117,7 +96,7 @@ enum tfd_code tfd_eager_op_def(const struct tfd_eager_context *c,
     TFD_TRY(tfd_eager_single_op_results(c, o, result_count, st));
     for (int i = 0; i < o->in_count; i++)
         TFD_TRY(put_value(c, o, i, def, st));
-    TFD_TRY(put_op(o, def, st));
+    TFD_TRY(tfd_eager_single_op_put(o, value_name, def, st));
     for (int i = 0; i < *result_count; i++)
         TFD_TRY(put_result(o, i, def, st));
     tfd_eager_put_versions(def);

@@ -8,9 +8,8 @@
  *                      (graph.h), which has the values' names
  *     cleanup_graph    Enqueue{cleanup_function}
  *
- * The other calls of worker_api.h are not implemented, as nobody makes them.  A
- * failure names the task that was asked, in the words that coordinators look
- * for.
+ * Runs of functions call no others.  A failure names the task that was asked,
+ * in the words that coordinators look for.
  *
  * Threads: loop thread.
  */
