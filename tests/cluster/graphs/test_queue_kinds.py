@@ -207,9 +207,12 @@ def closing_ends_who_takes(q, first, second):
     kept = 2 if q.kind == "RandomShuffleQueue" else 0
     out = {}
     waits = Waiting(first, q.three)
-    q.fill(second, *range(1, kept + 3))
-    if q.kind != "PriorityQueue":  # which hands out all at once
-        q.wait_size(second, kept)
+    for value in range(1, kept + 3):
+        q.fill(second, value)
+        # The order in which a shuffling queue gives its elements depends on
+        # how many there were when each was taken.
+        if value > kept and q.kind != "PriorityQueue":  # all at once
+            q.wait_size(second, kept)
     second.run(q.close)
     out["waits"] = outcome(waits)
     out["size"] = told(second, q.size)
