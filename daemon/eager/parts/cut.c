@@ -234,8 +234,6 @@ static enum tfd_code choose_targets(struct cutter *x, struct tfd_signature *sig)
 
 static enum tfd_code partition(struct cutter *x)
 {
-    bool *native =
-        tfd_arena_array(&x->arena, (size_t)x->c->worker_count, sizeof(*native));
     struct tfd_signature sig;
     struct tfd_pruned pruned;
     int64_t suffix = 0;
@@ -245,14 +243,13 @@ static enum tfd_code partition(struct cutter *x)
         .signature = &sig,
         .devices = x->c->devices,
         .device_of = x->device_of,
-        .native = native,
+        .native = x->c->native,
         .worker_count = x->c->worker_count,
         .suffix = &suffix,
         .stop = x->c->stop,
         .arena = &x->arena,
     };
 
-    TFD_TRY(tfd_arena_check(native, "a function's parts", x->st));
     TFD_TRY(choose_targets(x, &sig));
     if (sig.target_count == 0)
         return TFD_OK;
@@ -343,8 +340,10 @@ void tfd_eager_cut_deinit(struct tfd_eager_cut *c)
     free(c->result_device);
     free(c->arg_device);
     free(c->arg_of);
+    free(c->native);
     tfd_bytes_deinit(&c->library);
     tfd_bytes_deinit(&c->op);
     c->parts = NULL;
+    c->native = NULL;
     c->result_device = c->arg_device = c->arg_of = NULL;
 }

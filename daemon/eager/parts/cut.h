@@ -22,6 +22,7 @@ struct tfd_eager_cut {
     const struct tfd_registry *registry;
     const struct tfd_device_set *devices;
     int worker_count;
+    bool *native;             /* by worker: values are pushed to and from it */
     int on;                   /* the function's device */
     struct tfd_str name;      /* of the function, or op */
     struct tfd_bytes library; /* it, and what it calls */
@@ -43,7 +44,7 @@ struct tfd_eager_cut {
  * arguments or for nodes that no device suits. */
 enum tfd_code tfd_eager_cut_make(struct tfd_eager_cut *c,
                                  struct tfd_status *st) TFD_MUST_USE;
-/* Frees what it has, library, op, arg_device and arg_of too. */
+/* Frees what it has, library, op, native, arg_device and arg_of too. */
 void tfd_eager_cut_deinit(struct tfd_eager_cut *c);
 /* "NAME_2", to be freed with free(). */
 char *tfd_eager_cut_name(const struct tfd_eager_cut *c, int worker);

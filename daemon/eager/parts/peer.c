@@ -35,6 +35,7 @@ struct peer_call {
     struct peer *peer;
     struct tfd_outcall *outcall;
     tfd_worker_registered_fn *registered;
+    tfd_worker_done_fn *met;
     void *ctx;
     struct tfd_eager_run *run;
     struct peer_call *next;
@@ -318,6 +319,41 @@ static void cleanup_graph(struct tfd_worker *w, int64_t step_id)
     put_item(&m, p, ITEM(cleanup_function), tfd_bytes_view(&step));
     tfd_bytes_deinit(&step);
     send_call(c, TFD_METHOD_Enqueue, &m, ignore);
+}
+
+/* ---- What it speaks ------------------------------------------------------ */
+
+static void got_status(void *ctx, const struct tfd_status *st,
+                       const struct tfd_incoming *response)
+{
+    struct peer_call *c = ctx;
+
+    (void)response;
+    c->met(c->ctx, st);
+    call_free(c);
+}
+
+void tfd_eager_peer_meet(struct tfd_worker *w, tfd_worker_done_fn *done,
+                         void *ctx)
+{
+    struct peer *p = peer_of(w);
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct peer_call *c = NULL;
+    struct tfd_message m;
+
+    if (tfd_channel_protocol(p->channel) == TFD_PROTO_UNKNOWN) {
+        c = call_new(p);
+        if (!c)
+            no_memory(&st);
+    }
+    if (!c) {
+        done(ctx, &st);
+        return;
+    }
+    c->met = done;
+    c->ctx = ctx;
+    begin_message(p, &m);
+    send_call(c, TFD_METHOD_GetStatus, &m, got_status);
 }
 
 /* ---- The whole ----------------------------------------------------------- */

@@ -26,6 +26,10 @@ struct tfd_eager_tasks;
 struct tfd_worker *tfd_eager_peer_new(struct tfd_eager_tasks *c,
                                       struct tfd_channel *channel,
                                       const char *device);
+/* done() follows when it is known what the task speaks, or why it cannot be
+ * reached; at once when it is known already. */
+void tfd_eager_peer_meet(struct tfd_worker *w, tfd_worker_done_fn *done,
+                         void *ctx);
 void tfd_eager_peer_free(struct tfd_worker *w); /* NULL is allowed */
 
 #endif

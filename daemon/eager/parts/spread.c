@@ -186,6 +186,7 @@ static enum tfd_code make_parts(struct tfd_eager_spread *s,
     s->parts = calloc((size_t)s->cut.worker_count, sizeof(*s->parts));
     if (!s->parts)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a function");
+    s->pushes = true;
     for (int w = 0; w < s->cut.worker_count; w++) {
         struct tfd_eager_part_def *d = &s->cut.parts[w];
         struct tfd_eager_part *p = &s->parts[s->part_count];
@@ -194,6 +195,7 @@ static enum tfd_code make_parts(struct tfd_eager_spread *s,
             continue;
         TFD_TRY(make_graph(s, w, d, &p->graph, st));
         s->part_count++;
+        s->pushes &= s->cut.native[w];
         p->args = d->args;
         p->results = d->results;
         d->args = d->results = NULL;
@@ -267,12 +269,13 @@ static void worked(struct tfd_post *p)
     built(TFD_CONTAINER_OF(p, struct tfd_eager_spread, post));
 }
 
-static void build(struct tfd_eager_spread *s)
+static void build(struct tfd_eager_meeting *m)
 {
+    struct tfd_eager_spread *s =
+        TFD_CONTAINER_OF(m, struct tfd_eager_spread, meeting);
     struct tfd_eager *e = s->tasks->eager;
 
-    s->refs++;
-    tfd_eager_context_ref(s->context);
+    tfd_eager_met_native(s->tasks, s->cut.native);
     s->job.run = work;
     s->post.run = worked;
     if (s->cut.library.size > TFD_BUILD_SIZE_INLINE && !e->builders &&
@@ -284,6 +287,15 @@ static void build(struct tfd_eager_spread *s)
         (void)!tfd_eager_cut_make(&s->cut, &s->status);
         built(s);
     }
+}
+
+static void begin_build(struct tfd_eager_spread *s)
+{
+    s->refs++;
+    tfd_eager_context_ref(s->context);
+    s->meeting.met = build;
+    tfd_eager_meet(&s->meeting, s->tasks, s->cut.arg_device,
+                   s->cut.value_count);
 }
 
 /* ---- A new one ----------------------------------------------------------- */
@@ -317,7 +329,8 @@ static enum tfd_code copy_values(struct tfd_eager_spread *s,
     c->value_count = s->value_count = o->in_count;
     c->arg_device = calloc(count, sizeof(*c->arg_device));
     c->arg_of = calloc(count, sizeof(*c->arg_of));
-    if (!c->arg_device || !c->arg_of)
+    c->native = calloc((size_t)c->worker_count, sizeof(*c->native));
+    if (!c->arg_device || !c->arg_of || !c->native)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a function");
     for (int i = 0; i < o->in_count; i++) {
         c->arg_device[i] = device_of(s->context, o, i);
@@ -405,7 +418,7 @@ new_spread(struct tfd_eager_context *c, struct tfd_eager_function *f,
     s->next = f->spreads;
     f->spreads = s;
     f->forget = forget_all;
-    build(s);
+    begin_build(s);
     *out = s;
     return TFD_OK;
 }

@@ -5,7 +5,8 @@
  * One is kept for each way in which the values of a function lie, and its
  * attributes; it goes with the function, or with the view of the cluster.
  *
- *     BUILDING   it is cut (cut.h), on a thread if it is large; runs wait
+ *     BUILDING   tasks are asked what they speak (meet.h), then it is cut
+ *                (cut.h), on a thread if it is large; runs wait
  *     READY      they run; parts are registered when they first run
  *     FAILED     they fail, and nobody finds it any more
  *
@@ -18,6 +19,7 @@
 #include "common/thread/pool.h"
 #include "daemon/eager/context.h"
 #include "daemon/eager/parts/cut.h"
+#include "daemon/eager/parts/meet.h"
 #include "daemon/eager/operation.h"
 
 /* Embedded by who waits. */
@@ -40,7 +42,8 @@ struct tfd_eager_spread {
     struct tfd_eager_part *parts;
     int part_count;
     int value_count, result_count;
-    int *result_device;                      /* of the cluster's */
+    bool pushes;        /* all parts' values: no task is left with any */
+    int *result_device; /* of the cluster's */
     struct tfd_eager_spread_waiter *waiting; /* oldest first */
     /* -- while it is cut, and of the function's list */
     struct tfd_eager_context *context;
@@ -49,6 +52,7 @@ struct tfd_eager_spread {
     struct tfd_bytes key;
     struct tfd_eager_cut cut;
     struct tfd_str text; /* names of the cut: one block */
+    struct tfd_eager_meeting meeting;
     struct tfd_job job;
     struct tfd_post post;
 };

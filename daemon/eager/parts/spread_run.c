@@ -115,8 +115,11 @@ static enum tfd_code prepare(struct tfd_eager_spread_run *r,
 
 /* ---- The end ------------------------------------------------------------- */
 
+/* A run that has ended well between tasks that push has left nothing. */
 static void clean_up(struct tfd_eager_spread_run *r)
 {
+    if (r->spread->pushes && r->error.code == TFD_OK)
+        return;
     for (int i = 0; i < r->spread->part_count; i++) {
         struct tfd_worker *w = r->spread->parts[i].graph->worker;
 

@@ -9,7 +9,7 @@ from tests.cluster.eager.contexts import (
     GONE, HERE, NO_VALUE, Context, drop, fails, give, handle, run)
 from tests.cluster.raw import Raw, code_of, message
 from tests.cluster.suite import test
-from tests.cluster.watch import wait_metric
+from tests.cluster.watch import metrics, wait_metric
 
 PS = "/job:ps/replica:0/task:0/device:CPU:0"
 TOLD = "GRPC error information from remote target " + PS
@@ -158,6 +158,26 @@ def results_stay_where_they_are_made(cluster):
             50, "adds", handle(1, device=PS), handle(30, 1, PS)))
         assert list(sent[0].device) == ["", PS]
         assert c.worker.value(50, 0) == 14.0  # 6 + 4, and 4
+
+
+@test(tfd_only=True, ps=1, worker=1)
+def values_are_pushed_and_leave_nothing(cluster):
+    """A step that ends well is one call of the ps's, both ways."""
+    calls = "tfd_rpc_requests_total{method=\"tensorflow.%s\"}"
+    with pair(cluster, 2013) as c:
+        c.step(20)
+        before = [metrics(cluster[job, 0]) for job in ("ps", "worker")]
+        for number in range(30, 40):
+            c.step(number)
+        ps, worker = (
+            [after.get(name, 0) - was.get(name, 0) for name in (
+                calls % "eager.EagerService/RunComponentFunction",
+                calls % "WorkerService/RecvTensor",
+                calls % "eager.EagerService/Enqueue")]
+            for after, was in zip((metrics(cluster[job, 0])
+                                   for job in ("ps", "worker")), before))
+        assert ps == [10, 0, 0] and worker == [0, 0, 10], (ps, worker)
+        assert c.worker.value(39, 0) == 24.0
 
 
 @test(tfd_only=True, ps=1, worker=1)
