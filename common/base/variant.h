@@ -1,6 +1,7 @@
 /*
  * variant.h - what an element of a VARIANT tensor points to: a list of tensors,
- * tensors that may be missing, one tensor, or an object of some kernels'.
+ * tensors that may be missing, one tensor, a compressed element, or an object
+ * of some kernels'.
  *
  *     LIST       TensorFlow's TensorList: elements of one type, of shapes that
  *                agree with `element_shape`; an empty slot has dtype INVALID
@@ -8,7 +9,10 @@
  *     TENSOR     one tensor: a part of a sparse one on its way through a
  *                dataset
  *     RAGGED     the splits of a ragged tensor, outer ones first, and its
- * values OBJECT     a counted object that only its kernels know, a dataset; it
+ *                values
+ *     COMPRESSED an element of a dataset, compressed: a scalar string, the
+ *                bytes of a CompressedElement message
+ *     OBJECT     a counted object that only its kernels know, a dataset; it
  *                does not leave the task
  *
  * A variant is written only by who holds the one reference to it; others copy
@@ -30,6 +34,7 @@ enum tfd_variant_kind {
     TFD_VARIANT_OPTIONAL,
     TFD_VARIANT_TENSOR,
     TFD_VARIANT_RAGGED,
+    TFD_VARIANT_COMPRESSED,
     TFD_VARIANT_OBJECT,
 };
 

@@ -4,7 +4,8 @@
  * A list: its elements in order without the empty slots; in `metadata`, as
  * varints, how many those are and which, the element type, the maximum, then
  * the element shape's message.  An optional: one byte and its tensors.  One
- * tensor: itself.  A ragged one: splits, then values.
+ * tensor: itself.  A ragged one: splits, then values.  A compressed element:
+ * its message in `metadata`.
  */
 #include "common/proto/tensor.pb.h"
 #include "common/base/shape_long.h"
@@ -18,6 +19,7 @@
 #define OPTIONAL_NAME "tensorflow::data::Optional"
 #define TENSOR_NAME "tensorflow::Tensor"
 #define RAGGED_NAME "RaggedTensorVariant"
+#define COMPRESSED_NAME "tensorflow.data.CompressedElement"
 
 /* ---- Out ----------------------------------------------------------------- */
 
@@ -44,6 +46,16 @@ static void put_metadata(struct tfd_bytes *b, const struct tfd_variant *v)
         tfd_bytes_add(b, v->has_value ? "\1" : "\0", 1);
 }
 
+/* The one tensor is no tensor of the message. */
+static void put_compressed(struct tfd_bytes *b, const struct tfd_variant *v)
+{
+    const struct tfd_tstring *text = tfd_tensor_data(&v->tensors[0]);
+
+    assert(v->count == 1 && v->tensors[0].dtype == TFD_STRING);
+    tfd_pb_put_str(b, TAG(type_name), TFD_STR(COMPRESSED_NAME));
+    tfd_pb_put_str_always(b, TAG(metadata), tfd_tstring_view(text));
+}
+
 void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
                         tfd_handle_encode_fn *handle)
 {
@@ -57,6 +69,10 @@ void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
 
     if (v->kind == TFD_VARIANT_OBJECT) {
         b->failed = true;
+        return;
+    }
+    if (v->kind == TFD_VARIANT_COMPRESSED) {
+        put_compressed(b, v);
         return;
     }
     tfd_pb_put_str(b, TAG(type_name), tfd_str_of(names[v->kind]));
@@ -171,6 +187,26 @@ static enum tfd_code read_list(struct tfd_variant *v, struct tfd_str metadata,
     return TFD_OK;
 }
 
+/* What the message says is looked at by who uncompresses it. */
+static enum tfd_code read_compressed(struct tfd_variant *v,
+                                     struct tfd_str message,
+                                     struct tfd_status *st)
+{
+    static const struct tfd_shape scalar = {0, {0}};
+    struct tfd_tensor t = TFD_TENSOR_INIT;
+    enum tfd_code rc;
+
+    if (v->count > 0)
+        return damaged(st);
+    v->kind = TFD_VARIANT_COMPRESSED;
+    TFD_TRY(tfd_tensor_new(&t, TFD_STRING, &scalar, st));
+    rc = tfd_tstring_set(tfd_tensor_data(&t), message, st);
+    if (rc == TFD_OK)
+        return tfd_variant_set(v, 0, &t, st);
+    tfd_tensor_unref(&t);
+    return rc;
+}
+
 static enum tfd_code read(struct tfd_variant *v, struct tfd_str proto,
                           tfd_handle_decode_fn *handle, struct tfd_status *st)
 {
@@ -197,6 +233,8 @@ static enum tfd_code read(struct tfd_variant *v, struct tfd_str proto,
         v->kind = TFD_VARIANT_RAGGED;
         return v->count >= 1 ? TFD_OK : damaged(st);
     }
+    if (tfd_str_is(name, COMPRESSED_NAME))
+        return read_compressed(v, metadata, st);
     if (!tfd_str_is(name, OPTIONAL_NAME))
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "A variant of type '" TFD_STR_FMT

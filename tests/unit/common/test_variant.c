@@ -222,6 +222,31 @@ static void one_tensor_comes_back(void **state)
     tfd_bytes_deinit(&b);
 }
 
+static void a_compressed_element_comes_back(void **state)
+{
+    static const struct tfd_shape scalar = {0, {0}};
+    struct tfd_variant *v = tfd_variant_new(TFD_VARIANT_COMPRESSED, NULL);
+    struct tfd_tensor t = TFD_TENSOR_INIT;
+    struct tfd_variant *back;
+    struct tfd_bytes b;
+
+    (void)state;
+    assert_int_equal(tfd_tensor_new(&t, TFD_STRING, &scalar, NULL), TFD_OK);
+    assert_int_equal(
+        tfd_tstring_set(tfd_tensor_data(&t), TFD_STR("\0bytes"), NULL), TFD_OK);
+    assert_int_equal(tfd_variant_set(v, 0, &t, NULL), TFD_OK);
+    b = written(v);
+    assert_int_equal(tfd_variant_decode(tfd_bytes_view(&b), NULL, &back, NULL),
+                     TFD_OK);
+    assert_int_equal(back->kind, TFD_VARIANT_COMPRESSED);
+    assert_int_equal(back->count, 1);
+    assert_true(tfd_str_eq(tfd_tstring_view(tfd_tensor_data(&back->tensors[0])),
+                           TFD_STR("\0bytes")));
+    tfd_variant_unref(back);
+    tfd_variant_unref(v);
+    tfd_bytes_deinit(&b);
+}
+
 static void every_cut_and_every_changed_byte_is_survived(void **state)
 {
     struct tfd_variant *l = list_of(3), *back;
@@ -262,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_list_with_holes_comes_back),
         cmocka_unit_test(an_optional_comes_back),
         cmocka_unit_test(one_tensor_comes_back),
+        cmocka_unit_test(a_compressed_element_comes_back),
         cmocka_unit_test(every_cut_and_every_changed_byte_is_survived),
     };
 
