@@ -201,8 +201,8 @@ TFD_SPECIAL double special_betainc(double a, double b, double x)
 #define TFD_SPECIAL_ZETA_FEW 4
 #define TFD_SPECIAL_ZETA_ROUGH 5e-10
 
-/* x > 1, q > 0 */
-TFD_SPECIAL double zeta_positive(double x, double q, double epsilon)
+/* unit^x times zeta(x, q); x > 1, q > 0. */
+TFD_SPECIAL double zeta_scaled(double x, double q, double unit, double epsilon)
 {
     /* (2k)! / B(2k) */
     static const double divisor[] = {
@@ -222,9 +222,9 @@ TFD_SPECIAL double zeta_positive(double x, double q, double epsilon)
     double sum = 0, rest, term, rising = 1, power;
 
     for (int i = 0; i < terms; i++)
-        sum += pow(q + i, -x);
+        sum += pow((q + i) / unit, -x);
     q += terms;
-    power = pow(q, -x);
+    power = pow(q / unit, -x);
     rest = power * q / (x - 1) + power / 2;
     for (int i = 0; i < (int)(sizeof(divisor) / sizeof(divisor[0])); i++) {
         rising *= i == 0 ? x : (x + 2 * i - 1) * (x + 2 * i);
@@ -235,6 +235,11 @@ TFD_SPECIAL double zeta_positive(double x, double q, double epsilon)
             break;
     }
     return sum + rest;
+}
+
+TFD_SPECIAL double zeta_positive(double x, double q, double epsilon)
+{
+    return zeta_scaled(x, q, 1, epsilon);
 }
 
 /* q < 0: what lies below 0 is a sum like the one above, backwards, which ends
@@ -269,6 +274,28 @@ TFD_SPECIAL double special_zeta(double x, double q)
     return special_zeta_to(x, q, DBL_EPSILON);
 }
 
+/* From here down the terms of zeta have too few bits, and beyond this order the
+ * factorial is no double, though their product may be one. */
+#define TFD_SPECIAL_ZETA_SMALL 1e-280
+#define TFD_SPECIAL_FACTORIAL_MAX 170
+
+TFD_SPECIAL int is_out_of_range(double n, double x)
+{
+    return n < TFD_SPECIAL_INFINITY && x > 0 && x < TFD_SPECIAL_INFINITY &&
+           (n > TFD_SPECIAL_FACTORIAL_MAX ||
+            pow(x, -(n + 1)) < TFD_SPECIAL_ZETA_SMALL);
+}
+
+/* n! zeta(n + 1, x) */
+TFD_SPECIAL double factorial_zeta(double n, double x, double epsilon)
+{
+    double size = TFD_SPECIAL_LGAMMA(n + 1);
+
+    if (is_out_of_range(n, x))
+        return exp(size - (n + 1) * log(x)) * zeta_scaled(n + 1, x, x, epsilon);
+    return exp(size) * special_zeta_to(n + 1, x, epsilon);
+}
+
 TFD_SPECIAL double special_polygamma_to(double n, double x, double epsilon)
 {
     double size;
@@ -277,7 +304,7 @@ TFD_SPECIAL double special_polygamma_to(double n, double x, double epsilon)
         return TFD_SPECIAL_NAN;
     if (n == 0)
         return special_digamma(x);
-    size = exp(TFD_SPECIAL_LGAMMA(n + 1)) * special_zeta_to(n + 1, x, epsilon);
+    size = factorial_zeta(n, x, epsilon);
     return fmod(n, 2.0) == 0 ? -size : size;
 }
 

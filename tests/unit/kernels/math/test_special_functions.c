@@ -111,6 +111,39 @@ static void test_floats_are_rounded_doubles(void **state)
     assert_true(isnan(tfd_special_polygamma_float(0.5f, 1)));
 }
 
+/* A factor of these is below the normal doubles, or beyond all of them.  Wanted
+ * values were summed in 60 decimal digits. */
+static void test_polygamma_of_high_orders(void **state)
+{
+    static const struct {
+        double n, x, y;
+    } rows[] = {
+        {169, 0x1.1ccccc0000000p+6, 5.64245701151117584e-11},
+        {169, 71.2, 5.64241595682293574e-11},
+        {170, 71.2, -1.34527509995493698e-10},
+        {171, 71.5, 1.56700927644705046e-10},
+        {171, 50, 7.68463533073425920e+16},
+        {180, 100, -2.40802169974166002e-33},
+        {300, 100, -3.22204253870851221e+12},
+        {34, 1e9, -8.68331776642828720e-270},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const double n = rows[i].n, x = rows[i].x, y = rows[i].y;
+
+        expect_near(tfd_special_polygamma(n, x) / y, 1, 1e-12, "polygamma", n,
+                    x);
+        if (fabs(y) > (double)FLT_MIN && (double)(float)x == x)
+            expect_rounded(tfd_special_polygamma_float((float)n, (float)x), y,
+                           "polygamma", n, x);
+    }
+    assert_true(isinf(tfd_special_polygamma(300, 2)));
+    assert_true(tfd_special_polygamma(300, 1e10) == 0);
+    assert_true(tfd_special_polygamma(3, INFINITY) == 0);
+    assert_true(isnan(tfd_special_polygamma(INFINITY, 2)));
+}
+
 /* A loop that summed up to 0 would take years. */
 static void test_hostile_arguments_end(void **state)
 {
@@ -146,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_values_of_tables),
         cmocka_unit_test(test_identities),
         cmocka_unit_test(test_floats_are_rounded_doubles),
+        cmocka_unit_test(test_polygamma_of_high_orders),
         cmocka_unit_test(test_hostile_arguments_end),
     };
 
