@@ -177,11 +177,15 @@ ELEMENT_COMPLEX(z, tfd_complex128, double, hypot)
         const T *a = l->a;                                                     \
         T *q = l->out[0], *r = l->out[1];                                      \
                                                                                \
-        for (int64_t i = begin; i < end; i++)                                  \
-            if (m > 0 && n > 0)                                                \
-                qr_one_##p(l, a + i * m * n, q + i * m * k, r + i * k * n);    \
-            else if (k > 0)                                                    \
-                identity_##p(q + i * m * k, (int)m);                           \
+        for (int64_t i = begin; i < end; i++) {                                \
+            const T *x = a + i * m * n;                                        \
+            T *one = q + i * m * k, *upper = r + i * k * n;                    \
+                                                                               \
+            if (m == 0 || n == 0)                                              \
+                identity_##p(one, k > 0 ? (int)m : 0);                         \
+            else if (!tfd_linalg_small_qr_##T(l, x, one, upper))               \
+                qr_one_##p(l, x, one, upper);                                  \
+        }                                                                      \
     }
 
 /* ---- Cholesky ------------------------------------------------------------ */
@@ -310,6 +314,8 @@ NO_SMALL(z)
         int *pivots = (int *)(void *)(columns + (int64_t)n * n);             \
                                                                              \
         *sign = number_##p(1);                                               \
+        if (tfd_linalg_small_factor_##T(n, a, columns, sign))                \
+            return columns;                                                  \
         transpose_##p(a, n, n, columns);                                     \
         (void)factor_##p(columns, n, pivots);                                \
         for (int64_t i = 0; i < n; i++)                                      \

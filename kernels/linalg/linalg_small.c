@@ -108,6 +108,50 @@
             }                                                                 \
     }                                                                         \
     TFD_SIMD_CLONES(small_##T)                                                \
+                                                                              \
+    struct factor_##T {                                                       \
+        int n;                                                                \
+        T *a, *sign;                                                          \
+        bool done;                                                            \
+    };                                                                        \
+    TFD_SIMD_LOOP(factor_##T)                                                 \
+    {                                                                         \
+        struct factor_##T *f = arg;                                           \
+        const int n = f->n;                                                   \
+        T *a = f->a;                                                          \
+                                                                              \
+        (void)begin;                                                          \
+        (void)end;                                                            \
+        for (int c = 0; c < n; c++) {                                         \
+            const int p = pivot_##T(a, n, c);                                 \
+            T *row = a + c * n;                                               \
+                                                                              \
+            if (!(abs_(a[p * n + c]) > 0))                                    \
+                return;                                                       \
+            if (p != c) {                                                     \
+                swap_##T(a + p * n, row, n);                                  \
+                *f->sign = -*f->sign;                                         \
+            }                                                                 \
+            for (int i = c + 1; i < n; i++)                                   \
+                subtract_##T(a + i * n + c + 1, a[i * n + c] / row[c],        \
+                             row + c + 1, n - c - 1);                         \
+        }                                                                     \
+        f->done = true;                                                       \
+    }                                                                         \
+    TFD_SIMD_CLONES(factor_##T)                                               \
+    bool tfd_linalg_small_factor_##T(int n, const T *a, T *y, T *sign)        \
+    {                                                                         \
+        T turned = *sign;                                                     \
+        struct factor_##T f = {n, y, &turned, false};                         \
+                                                                              \
+        if (n > N)                                                            \
+            return false;                                                     \
+        memcpy(y, a, sizeof(T) * (size_t)n * (size_t)n);                      \
+        factor_##T(&f, 0, n);                                                 \
+        *sign = f.done ? turned : *sign;                                      \
+        return f.done;                                                        \
+    }                                                                         \
+                                                                              \
     void tfd_linalg_small_##T(void *arg, int64_t begin, int64_t end)          \
     {                                                                         \
         small_##T(arg, begin, end);                                           \

@@ -1,6 +1,7 @@
 /*
- * linalg_small.h - solves systems of up to TFD_LINALG_SMALL_MAX real unknowns,
- * for which a call of LAPACK takes longer than the arithmetic.
+ * linalg_small.h - systems of up to TFD_LINALG_SMALL_MAX real unknowns, and
+ * determinants and QR decompositions of as many rows, for which a call of
+ * LAPACK takes longer than the arithmetic.
  *
  * Threads: as the loops of linalg_loops.h.
  */
@@ -15,5 +16,25 @@
  * [begin, end) of FLOAT or DOUBLE.  A matrix without an inverse ends it, as
  * TFD_LINALG_SINGULAR says. */
 tfd_range_fn tfd_linalg_small_float, tfd_linalg_small_double;
+
+/* y: the triangle that elimination makes of n rows of A; *sign is turned where
+ * two rows change places.  False: there are too many, or one has no pivot. */
+bool tfd_linalg_small_factor_float(int n, const float *a, float *y,
+                                   float *sign);
+bool tfd_linalg_small_factor_double(int n, const double *a, double *y,
+                                    double *sign);
+
+/* QR of linalg_loops.h for one matrix, which has elements.  False: nothing is
+ * done, since it is too large or has numbers that are, are no numbers, or are
+ * all too small. */
+bool tfd_linalg_small_qr_float(const struct tfd_linalg *l, const float *a,
+                               float *q, float *r);
+bool tfd_linalg_small_qr_double(const struct tfd_linalg *l, const double *a,
+                                double *q, double *r);
+/* Of complex numbers there is neither. */
+#define tfd_linalg_small_factor_tfd_complex64(n, a, y, sign) false
+#define tfd_linalg_small_factor_tfd_complex128(n, a, y, sign) false
+#define tfd_linalg_small_qr_tfd_complex64(l, a, q, r) false
+#define tfd_linalg_small_qr_tfd_complex128(l, a, q, r) false
 
 #endif

@@ -156,6 +156,62 @@ static void test_every_small_size(void **state)
         }
 }
 
+/* Determinant of the first n rows and columns, as a matrix of `size` rows that
+ * is one of itself below; size above TFD_LINALG_SMALL_MAX: by LAPACK. */
+static double determinant(enum tfd_linalg_op op, int n, int size, double *log)
+{
+    double *wide = (double *)b, det;
+    struct tfd_linalg l = {.rows = size, .a = wide, .out = {&det, log}};
+
+    for (int i = 0; i < size; i++)
+        for (int k = 0; k < size; k++)
+            wide[i * size + k] =
+                i < n && k < n ? ((double *)a)[i * n + k] : (double)(i == k);
+    tfd_linalg_loop(op, TFD_DOUBLE)(&l, 0, 1);
+    return det;
+}
+
+static float narrow_determinant(int n)
+{
+    float det;
+    struct tfd_linalg l = {.rows = n, .a = narrow_a, .out = {&det}};
+
+    tfd_linalg_loop(TFD_LINALG_DET, TFD_FLOAT)(&l, 0, 1);
+    return det;
+}
+
+static void check_determinant(int n)
+{
+    double log[2], none;
+    const double want = determinant(TFD_LINALG_DET, n, SIDE, &none);
+    const double got = determinant(TFD_LINALG_DET, n, n, &none);
+    const double sign = determinant(TFD_LINALG_LOG_DET, n, n, &log[0]);
+
+    assert_true(fabs(got - want) <= 1e-11 * fabs(want));
+    assert_true(sign == determinant(TFD_LINALG_LOG_DET, n, SIDE, &log[1]));
+    assert_true(!(fabs(log[0] - log[1]) > 1e-11));
+    if (fabs(want) < 1e30)
+        assert_true(fabs((double)narrow_determinant(n) - want) <=
+                    1e-3 * fabs(want));
+}
+
+/* And of one with a row of zeros, or of what is no number. */
+static void test_every_small_determinant(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= SIDE; n++) {
+        make_matrices(n, 1);
+        check_determinant(n);
+    }
+    make_matrices(7, 1);
+    for (int i = 0; i < 7; i++)
+        ((double *)a)[7 * 3 + i] = i == 2 ? NAN : 0;
+    assert_true(isnan(determinant(TFD_LINALG_DET, 7, 7, (double[1]){0})));
+    for (int i = 0; i < 7; i++)
+        ((double *)a)[7 * 3 + i] = 0;
+    assert_true(determinant(TFD_LINALG_DET, 7, 7, (double[1]){0}) == 0);
+}
+
 /* Also where LAPACK computes, of one more row. */
 static void test_no_inverse(void **state)
 {
@@ -181,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_results_and_threads),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_every_small_size),
+        cmocka_unit_test(test_every_small_determinant),
         cmocka_unit_test(test_no_inverse),
     };
 
