@@ -31,13 +31,12 @@
 /* The origins are numbers near the middles of the pieces where g is nearly a
  * float: that its first coefficient is rounded costs nothing, then. */
 struct tfd_pieces {
-    float width;
-    float origin[TFD_PIECES];
+    _Alignas(64) float origin[TFD_PIECES]; /* each half is one line */
     float c[TFD_PIECES_DEGREE + 1][TFD_PIECES];
+    float width;
 };
 
 static const struct tfd_pieces tfd_erf_pieces = {
-    0x1p-3f,
     {6.250261515e-02f, 1.875004321e-01f, 3.125144243e-01f, 4.375133216e-01f,
      5.625249743e-01f, 6.875141859e-01f, 8.125306368e-01f, 9.375311732e-01f,
      1.062561393e+00f, 1.187557697e+00f, 1.312562585e+00f, 1.437511802e+00f,
@@ -113,10 +112,10 @@ static const struct tfd_pieces tfd_erf_pieces = {
          -8.549849736e-04f, -7.692939835e-04f, -6.653110031e-04f,
          -5.621011369e-04f, -4.688139888e-04f, -3.886633785e-04f,
          -3.217416815e-04f, -2.667332883e-04f},
-    }};
+    },
+    0x1p-3f};
 
 static const struct tfd_pieces tfd_tanh_pieces = {
-    0x1.2p-2f,
     {0.000000000e+00f, 4.218753874e-01f, 7.031303048e-01f, 9.843936563e-01f,
      1.265638709e+00f, 1.546902537e+00f, 1.828132749e+00f, 2.109474659e+00f,
      2.390753984e+00f, 2.671922684e+00f, 2.953240871e+00f, 3.234438658e+00f,
@@ -192,7 +191,8 @@ static const struct tfd_pieces tfd_tanh_pieces = {
          -9.226244401e-06f, -7.287177141e-06f, -5.801542557e-06f,
          -4.654272288e-06f, -3.761293783e-06f, -3.060911013e-06f,
          -2.507466206e-06f, -2.067044761e-06f},
-    }};
+    },
+    0x1.2p-2f};
 
 /* Beyond the last piece (and of NaN) g is taken of 0, and x makes the result
  * what it should be. */
@@ -320,7 +320,7 @@ tfd_pieces_8(const struct tfd_pieces_rows *p, __m256 x, const uint32_t *at)
     return _mm256_max_ps(_mm256_set1_ps(-1), g);
 }
 
-#define TFD_PIECES_BLOCK 64 /* elements whose pieces are found ahead */
+#define TFD_PIECES_BLOCK 256 /* elements whose pieces are found ahead */
 
 __attribute__((target("avx2"))) static inline void
 tfd_pieces_block(const struct tfd_pieces_rows *p, const float *a, float *y,
@@ -353,45 +353,83 @@ tfd_pieces_avx2(const struct tfd_pieces *p, const struct tfd_row *r,
     tfd_pieces_plain(p, r, stop, end);
 }
 
-__attribute__((target(TFD_SIMD_AVX512))) static inline __m512
-tfd_pieces_look_up16(const float *c, __m512i at)
+/* All that does not change, in registers. */
+struct tfd_pieces_wide {
+    __m512 low[TFD_PIECES_DEGREE + 2], high[TFD_PIECES_DEGREE + 2];
+    __m512 top, inverse;
+};
+
+#define TFD_PIECES_ORIGIN (TFD_PIECES_DEGREE + 1) /* behind c[] */
+#define TFD_PIECES_LOOK_UP(w, k, at) \
+    _mm512_permutex2var_ps((w)->low[k], at, (w)->high[k])
+
+__attribute__((target(TFD_SIMD_AVX512), always_inline)) static inline void
+tfd_pieces_load(const struct tfd_pieces *p, struct tfd_pieces_wide *w)
 {
-    return _mm512_permutex2var_ps(_mm512_loadu_ps(c), at,
-                                  _mm512_loadu_ps(c + 16));
+    for (int k = 0; k <= TFD_PIECES_DEGREE; k++) {
+        w->low[k] = _mm512_load_ps(p->c[k]);
+        w->high[k] = _mm512_load_ps(p->c[k] + 16);
+    }
+    w->low[TFD_PIECES_ORIGIN] = _mm512_load_ps(p->origin);
+    w->high[TFD_PIECES_ORIGIN] = _mm512_load_ps(p->origin + 16);
+    w->top = _mm512_set1_ps(TFD_PIECES * p->width);
+    w->inverse = _mm512_set1_ps(1 / p->width);
 }
 
-__attribute__((target(TFD_SIMD_AVX512))) static inline __m512
-tfd_pieces_16(const struct tfd_pieces *p, __m512 x)
+/* Of 16 elements their places in their pieces, and which those are.  The lookup
+ * takes a number modulo TFD_PIECES, which it is below: that of the largest
+ * number below the top is not rounded up to it. */
+__attribute__((target(TFD_SIMD_AVX512), always_inline)) static inline void
+tfd_pieces_place16(const struct tfd_pieces_wide *w, const float *x, float *t,
+                   int32_t *at)
 {
-    const __m512 one = _mm512_set1_ps(1);
-    __m512 a = _mm512_andnot_ps(_mm512_set1_ps(-0.0f), x);
-    __m512 top = _mm512_set1_ps(TFD_PIECES * p->width);
-    __m512 in = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, top, _CMP_LT_OQ), a);
-    __m512i at = _mm512_min_epi32(
-        _mm512_cvttps_epi32(_mm512_mul_ps(in, _mm512_set1_ps(1 / p->width))),
-        _mm512_set1_epi32(TFD_PIECES - 1));
-    __m512 t = _mm512_sub_ps(in, tfd_pieces_look_up16(p->origin, at));
-    __m512 g = tfd_pieces_look_up16(p->c[TFD_PIECES_DEGREE], at);
+    __m512 a = _mm512_andnot_ps(_mm512_set1_ps(-0.0f), _mm512_loadu_ps(x));
+    __m512 in =
+        _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, w->top, _CMP_LT_OQ), a);
+    __m512i n = _mm512_cvttps_epi32(_mm512_mul_ps(in, w->inverse));
+
+    _mm512_store_ps(
+        t, _mm512_sub_ps(in, TFD_PIECES_LOOK_UP(w, TFD_PIECES_ORIGIN, n)));
+    _mm512_store_si512(at, n);
+}
+
+__attribute__((target(TFD_SIMD_AVX512), always_inline)) static inline void
+tfd_pieces_16(const struct tfd_pieces_wide *w, const float *x, const float *t,
+              const int32_t *at, float *y)
+{
+    const __m512 place = _mm512_load_ps(t), one = _mm512_set1_ps(1);
+    const __m512i n = _mm512_load_si512(at);
+    __m512 g = TFD_PIECES_LOOK_UP(w, TFD_PIECES_DEGREE, n);
 
     for (int k = TFD_PIECES_DEGREE - 1; k >= 0; k--)
-        g = _mm512_add_ps(_mm512_mul_ps(g, t),
-                          tfd_pieces_look_up16(p->c[k], at));
-    g = _mm512_mul_ps(x, g);
+        g = _mm512_add_ps(_mm512_mul_ps(g, place), TFD_PIECES_LOOK_UP(w, k, n));
+    g = _mm512_mul_ps(_mm512_loadu_ps(x), g);
     g = _mm512_min_ps(one, g);
-    return _mm512_max_ps(_mm512_set1_ps(-1), g);
+    _mm512_storeu_ps(y, _mm512_max_ps(_mm512_set1_ps(-1), g));
 }
 
+/* In two passes: a processor that holds few elements of one long pass at a
+ * time waits for results more than it computes. */
 __attribute__((target(TFD_SIMD_AVX512))) static inline void
 tfd_pieces_avx512(const struct tfd_pieces *p, const struct tfd_row *r,
                   int64_t begin, int64_t end)
 {
+    const int64_t stop = begin + (end - begin) / 16 * 16;
+    _Alignas(64) float t[TFD_PIECES_BLOCK];
+    _Alignas(64) int32_t at[TFD_PIECES_BLOCK];
     const float *a = r->a;
     float *y = r->y;
-    int64_t i = begin;
+    struct tfd_pieces_wide w;
 
-    for (; i + 16 <= end; i += 16)
-        _mm512_storeu_ps(y + i, tfd_pieces_16(p, _mm512_loadu_ps(a + i)));
-    tfd_pieces_plain(p, r, i, end);
+    tfd_pieces_load(p, &w);
+    for (int64_t from = begin, n; from < stop; from += n) {
+        n = stop - from < TFD_PIECES_BLOCK ? stop - from : TFD_PIECES_BLOCK;
+        for (int64_t i = 0; i < n; i += 16)
+            tfd_pieces_place16(&w, a + from + i, t + i, at + i);
+        for (int64_t i = 0; i < n; i += 16)
+            tfd_pieces_16(&w, a + from + i, t + i, at + i, y + from + i);
+    }
+    tfd_pieces_plain(p, r, stop, end);
 }
 
 /* One function of floats, in all elements of a row. */
