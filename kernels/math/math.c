@@ -144,8 +144,43 @@ static void loop_erf_FLOAT(void *arg, int64_t begin, int64_t end)
     tfd_pieces_loop(&tfd_erf_pieces, arg, begin, end);
 }
 
-TFD_UNARY_RARE(loop_rsqrt_FLOAT, float, tfd_rsqrt_is_rare, tfd_vector_rsqrt,
-               tfd_rsqrt_any)
+/* A block that has a rare argument, every element. */
+static __attribute__((noinline)) void rsqrt_any(const float *a, float *y,
+                                                int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = tfd_rsqrt_any(a[i]);
+}
+
+/* A pass for each step: of both in one the processor would hold too few
+ * elements at a time, and wait for their results. */
+TFD_SIMD_LOOP(loop_rsqrt_FLOAT)
+{
+    const struct tfd_row *r = arg;
+    float first[TFD_BLOCK_SIZE / sizeof(float)];
+    const float *a = r->a;
+    float *y = r->y;
+
+    for (int64_t at = begin, n; at < end; at += n) {
+        uint32_t most = 0;
+
+        n = tfd_block_end(at, end, sizeof(float)) - at;
+        tfd_block_ahead(a + at + n, end - at - n, sizeof(float));
+        for (int64_t i = 0; i < n; i++) {
+            const uint32_t rareness = tfd_rsqrt_rareness(a[at + i]);
+
+            most = rareness > most ? rareness : most;
+            first[i] = tfd_rsqrt_first(a[at + i]);
+        }
+        if (most >= TFD_RSQRT_RARE)
+            rsqrt_any(a + at, y + at, n);
+        else
+            for (int64_t i = 0; i < n; i++)
+                y[at + i] = tfd_rsqrt_second(a[at + i], first[i]);
+    }
+}
+TFD_SIMD_CLONES_WIDE(loop_rsqrt_FLOAT)
+
 TFD_UNARY_RARE(loop_sin_FLOAT, float, tfd_is_huge_angle, tfd_vector_sin,
                tfd_sin_any)
 TFD_UNARY_RARE(loop_cos_FLOAT, float, tfd_is_huge_angle, tfd_vector_cos,
