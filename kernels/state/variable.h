@@ -4,7 +4,9 @@
  * A value is never changed while somebody else can see its buffer: an update
  * that finds other readers copies first (copy on write), so a tensor read from
  * a variable is a snapshot and no read is torn.  Reading costs a lock and a
- * count. Locks of several variables (optimizers with slots) are taken in the
+ * count.  Who takes a few rows and lets go at once looks at the value: an
+ * update that would have to copy much waits for those, for as long as copying
+ * takes. Locks of several variables (optimizers with slots) are taken in the
  * order of their addresses, each once: tfd_variables_lock().
  *
  * TensorFlow's reference variables change in place, and what was read from one
@@ -28,6 +30,7 @@ struct tfd_variable {
     struct tfd_lock lock;
     struct tfd_tensor value; /* guarded; dtype is set while uninitialized too */
     bool initialized;        /* guarded */
+    int looking;             /* atomic */
     enum tfd_dtype dtype;
     struct tfd_shape shape;     /* declared; may be partial */
     char *name;                 /* for messages; owned, but by a view */
@@ -62,6 +65,11 @@ enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
 enum tfd_code tfd_variable_read_held(struct tfd_variable *v,
                                      struct tfd_tensor *out,
                                      struct tfd_status *st) TFD_MUST_USE;
+/* A snapshot for a short while; _looked() lets go of it, also after a failure,
+ * which leaves it empty. */
+enum tfd_code tfd_variable_look(struct tfd_variable *v, struct tfd_tensor *out,
+                                struct tfd_status *st) TFD_MUST_USE;
+void tfd_variable_looked(struct tfd_variable *v, struct tfd_tensor *value);
 /* Takes the tensor as the new value. */
 void tfd_variable_set(struct tfd_variable *v, struct tfd_tensor *take_value);
 
@@ -93,8 +101,7 @@ enum tfd_code tfd_kctx_variable(struct tfd_kctx *k, int in,
                                 struct tfd_variable **out,
                                 struct tfd_status *st) TFD_MUST_USE;
 
-/* fn() of a snapshot of the variable at input 0, which may be let go at once.
- */
+/* fn() of a snapshot of the variable at input 0, at which it looks. */
 typedef enum tfd_code tfd_variable_value_fn(struct tfd_kctx *k,
                                             const struct tfd_tensor *value,
                                             struct tfd_status *st);

@@ -5,16 +5,24 @@
  * first is taken as usual, so that ranks are still checked, and the others
  * directly, in the order of their addresses.
  */
+#define _GNU_SOURCE 1 /* sched_yield() */
 #include "kernels/state/variable.h"
 
 #include "common/base/alloc.h"
-
+#include "common/base/atomic.h"
+#include "common/base/clock.h"
 #include "kernels/core/kept.h"
 #include "kernels/layout/long_shape.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Below this size an update copies rather than wait for who looks. */
+#define AWAIT_SIZE_MIN ((size_t)64 << 10)
+/* What is copied in a microsecond, allocated besides. */
+#define COPIED_PER_US 4000
 
 static void variable_free(struct tfd_resource *r)
 {
@@ -101,6 +109,19 @@ enum tfd_code tfd_variable_read(struct tfd_variable *v, struct tfd_tensor *out,
     return rc;
 }
 
+enum tfd_code tfd_variable_look(struct tfd_variable *v, struct tfd_tensor *out,
+                                struct tfd_status *st)
+{
+    TFD_COUNTER_ADD(&v->looking, 1);
+    return tfd_variable_read(v, out, st);
+}
+
+void tfd_variable_looked(struct tfd_variable *v, struct tfd_tensor *value)
+{
+    tfd_tensor_unref(value);
+    TFD_COUNTER_SUB(&v->looking, 1);
+}
+
 void tfd_variable_set(struct tfd_variable *v, struct tfd_tensor *take_value)
 {
     struct tfd_tensor old;
@@ -146,11 +167,11 @@ enum tfd_code tfd_kctx_with_value(struct tfd_kctx *k, tfd_variable_value_fn *fn,
     enum tfd_code rc;
 
     TFD_TRY(tfd_kctx_variable(k, 0, &v, st));
-    rc = tfd_variable_read(v, &value, st);
-    tfd_resource_unref(&v->resource);
+    rc = tfd_variable_look(v, &value, st);
     if (rc == TFD_OK)
         rc = fn(k, &value, st);
-    tfd_tensor_unref(&value);
+    tfd_variable_looked(v, &value);
+    tfd_resource_unref(&v->resource);
     return rc;
 }
 
@@ -241,6 +262,27 @@ static enum tfd_code copy_tensor(const struct tfd_tensor *from,
     return TFD_OK;
 }
 
+static bool is_ours(const struct tfd_variable *v)
+{
+    return tfd_buffer_sole(v->value.buffer) &&
+           !tfd_buffer_is_slice(v->value.buffer);
+}
+
+/* Who looks lets go without the lock.  Others may hold the value as well, so
+ * this takes no longer than the copy that it may save. */
+static void await_lookers(const struct tfd_variable *v)
+{
+    size_t size = tfd_tensor_size(&v->value);
+    int64_t until;
+
+    if (size < AWAIT_SIZE_MIN || tfd_buffer_is_slice(v->value.buffer))
+        return;
+    until = tfd_clock_now_us() + (int64_t)(size / COPIED_PER_US);
+    while (TFD_LOAD_RELAXED(&v->looking) > 0 && !is_ours(v) &&
+           tfd_clock_now_us() < until)
+        sched_yield();
+}
+
 enum tfd_code tfd_variable_writable(struct tfd_variable *v,
                                     struct tfd_status *st)
 {
@@ -250,8 +292,10 @@ enum tfd_code tfd_variable_writable(struct tfd_variable *v,
     if (!v->initialized)
         return uninitialized(v, st);
     TFD_TRY(tfd_kept_take(&v->value, st));
-    if (!v->value.buffer || (tfd_buffer_sole(v->value.buffer) &&
-                             !tfd_buffer_is_slice(v->value.buffer)))
+    if (!v->value.buffer || is_ours(v))
+        return TFD_OK;
+    await_lookers(v);
+    if (is_ours(v))
         return TFD_OK;
     rc = copy_tensor(&v->value, &copy, st);
     if (rc != TFD_OK) {

@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -257,6 +258,102 @@ static void test_a_value_that_is_a_part_is_copied_first(void **state)
     tfd_tensor_unref(&whole);
 }
 
+/* ---- Looking ------------------------------------------------------------- */
+
+#define MUCH (1 << 20)
+
+static const float *written(void)
+{
+    tfd_variables_lock(&v, 1);
+    assert_int_equal(tfd_variable_writable(v, NULL), TFD_OK);
+    ((float *)tfd_tensor_data(&v->value))[0] = 9;
+    tfd_variables_unlock(&v, 1);
+    return tfd_tensor_data(&v->value);
+}
+
+/* It waits no longer than a copy takes. */
+static void test_who_goes_on_looking_keeps_what_it_saw(void **state)
+{
+    struct tfd_tensor seen = TFD_TENSOR_INIT;
+    const float *before;
+
+    (void)state;
+    assign((struct tfd_shape){1, {MUCH}}, 1);
+    assert_int_equal(tfd_variable_look(v, &seen, NULL), TFD_OK);
+    before = tfd_tensor_data(&seen);
+    assert_ptr_not_equal(written(), before);
+    assert_true(before[0] == 1 && before[MUCH - 1] == MUCH);
+    tfd_variable_looked(v, &seen);
+    assert_int_equal(v->looking, 0);
+    before = tfd_tensor_data(&v->value);
+    assert_ptr_equal(written(), before);
+}
+
+static void test_looking_at_nothing_fails(void **state)
+{
+    struct tfd_variable_spec spec = {.type = &tfd_variable_type,
+                                     .name = tfd_str_of("empty"),
+                                     .dtype = TFD_FLOAT};
+    struct tfd_tensor seen = TFD_TENSOR_INIT;
+    struct tfd_variable *empty;
+    struct tfd_resource *r;
+
+    (void)state;
+    assert_int_equal(tfd_variable_make(&spec, &r, NULL), TFD_OK);
+    empty = (struct tfd_variable *)r;
+    assert_int_equal(tfd_variable_look(empty, &seen, NULL),
+                     TFD_FAILED_PRECONDITION);
+    tfd_variable_looked(empty, &seen);
+    assert_int_equal(empty->looking, 0);
+    tfd_resource_unref(r);
+}
+
+#define LOOKS 2000
+
+static void *look_often(void *ctx)
+{
+    struct tfd_tensor seen = TFD_TENSOR_INIT;
+    int *changed = ctx;
+
+    for (int i = 0; i < LOOKS; i++) {
+        const float *value;
+
+        if (tfd_variable_look(v, &seen, NULL) != TFD_OK)
+            return NULL;
+        value = tfd_tensor_data(&seen);
+        for (int k = 1; k < 64; k++)
+            *changed += value[k] != value[0];
+        tfd_variable_looked(v, &seen);
+    }
+    return changed;
+}
+
+/* What is looked at does not change meanwhile. */
+static void test_looks_and_updates_alternate(void **state)
+{
+    pthread_t thread;
+    void *ended = NULL;
+    int changed = 0;
+
+    (void)state;
+    assign((struct tfd_shape){1, {MUCH}}, 0);
+    memset(tfd_tensor_data(&v->value), 0, MUCH * sizeof(float));
+    assert_int_equal(pthread_create(&thread, NULL, look_often, &changed), 0);
+    for (int i = 0; i < LOOKS; i++) {
+        float *value;
+
+        tfd_variables_lock(&v, 1);
+        assert_int_equal(tfd_variable_writable(v, NULL), TFD_OK);
+        value = tfd_tensor_data(&v->value);
+        for (int k = 0; k < 64; k++)
+            value[k] = (float)i;
+        tfd_variables_unlock(&v, 1);
+    }
+    pthread_join(thread, &ended);
+    assert_ptr_equal(ended, &changed);
+    assert_int_equal(changed, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -272,6 +369,9 @@ int main(void)
         TEST(test_a_part_sees_its_elements),
         TEST(test_a_part_keeps_memory_that_was_replaced),
         TEST(test_a_value_that_is_a_part_is_copied_first),
+        TEST(test_who_goes_on_looking_keeps_what_it_saw),
+        TEST(test_looking_at_nothing_fails),
+        TEST(test_looks_and_updates_alternate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
