@@ -131,7 +131,7 @@ static enum tfd_code check_args(const struct tfd_rt_function *f,
                                 const struct tfd_tensor *in,
                                 struct tfd_status *st)
 {
-    const struct tfd_exec *e = f->exec;
+    const struct tfd_exec *e = TFD_LOAD_ACQUIRE(&f->exec);
 
     for (int32_t i = 0; i < e->feed_count && i < f->in_count; i++) {
         const struct tfd_exec_node *n = e->feeds[i].node;
@@ -158,7 +158,8 @@ static struct tfd_step *new_step(struct tfd_function_run *r)
         r->f->idle_count--;
         return s;
     }
-    s = tfd_executor_step(r->f->exec, t->loop, t->pool, &r->st);
+    s = tfd_executor_step(TFD_LOAD_ACQUIRE(&r->f->exec), t->loop, t->pool,
+                          &r->st);
     if (!s)
         return NULL;
     s->transfer = t->transfer;
@@ -305,7 +306,7 @@ static struct tfd_step *take_here(struct tfd_rt_function *f,
     tfd_unlock(&t->lock);
     if (s)
         return s;
-    s = tfd_executor_step(f->exec, t->loop, NULL, st);
+    s = tfd_executor_step(TFD_LOAD_ACQUIRE(&f->exec), t->loop, NULL, st);
     if (s)
         s->transfer = t->transfer;
     return s;
@@ -358,7 +359,7 @@ bool tfd_function_run_here(struct tfd_function_call *c, struct tfd_status *st)
 
     if (!TFD_LOAD_ACQUIRE(&f->exec))
         rc = tfd_function_compile(f, st);
-    if (rc == TFD_OK && !tfd_executor_may_run(f->exec))
+    if (rc == TFD_OK && !tfd_executor_may_run(TFD_LOAD_ACQUIRE(&f->exec)))
         return false;
     if (rc == TFD_OK && TFD_LOAD_ACQUIRE(&f->table->host->stopping))
         rc = tfd_fail(st, TFD_UNAVAILABLE,
