@@ -118,6 +118,21 @@ static int64_t repeat_cardinality(const struct tfd_dataset *d)
     return n > INT64_MAX / count ? INT64_MAX : n * count;
 }
 
+/* Where passes are counted, one that cannot begin is the last. */
+static enum tfd_code open_pass(struct tfd_data_iterator *it,
+                               struct tfd_status *st)
+{
+    struct counted_iterator *i = (struct counted_iterator *)it;
+    enum tfd_code rc;
+
+    if (it->input)
+        return TFD_OK;
+    rc = tfd_data_open_within(it, it->dataset->inputs[0], i->done, &it->input,
+                              st);
+    i->is_over = rc != TFD_OK && i->done > 0 && count_of(it) > 0;
+    return rc;
+}
+
 /* One pass is over: the next, or, of an input that is repeated for ever and has
  * no elements, the end. */
 static enum tfd_code repeat_again(struct tfd_data_iterator *it,
@@ -131,10 +146,7 @@ static enum tfd_code repeat_again(struct tfd_data_iterator *it,
     i->any = false;
     tfd_data_close(it->input);
     it->input = NULL;
-    if (i->is_over)
-        return TFD_OK;
-    return tfd_data_open_within(it, it->dataset->inputs[0], i->done, &it->input,
-                                st);
+    return i->is_over ? TFD_OK : open_pass(it, st);
 }
 
 static enum tfd_code repeat_next(struct tfd_data_iterator *it,
@@ -146,9 +158,7 @@ static enum tfd_code repeat_next(struct tfd_data_iterator *it,
     if (count_of(it) == 0)
         i->is_over = true;
     while (!i->is_over) {
-        if (!it->input)
-            TFD_TRY(tfd_data_open_within(it, it->dataset->inputs[0], i->done,
-                                         &it->input, st));
+        TFD_TRY(open_pass(it, st));
         TFD_TRY(tfd_data_next(it->input, out, end, st));
         if (!*end) {
             i->any = true;
