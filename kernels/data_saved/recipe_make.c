@@ -37,24 +37,36 @@ static enum tfd_code copy_node(struct tfd_data_recipe *r,
     return TFD_OK;
 }
 
-/* The first of the node's functions; a kernel says what is wrong with it. */
+/* The first function of an attribute; a kernel says what is wrong with it. */
+static struct tfd_rt_function *function_of(const struct tfd_prepare *p,
+                                           const struct tfd_op_attr *a,
+                                           struct tfd_arena *arena)
+{
+    struct tfd_rt_function *f = NULL;
+    struct tfd_func one, *func = &one;
+    int32_t count = 1;
+    enum tfd_code rc =
+        a->list
+            ? tfd_node_funcs(p->node, a->name.data, arena, &func, &count, NULL)
+            : tfd_node_func(p->node, a->name.data, arena, &one, NULL);
+
+    if (rc != TFD_OK || count < 1 ||
+        tfd_rt_lasting_function(p, func, &f, NULL) != TFD_OK)
+        return NULL;
+    return f;
+}
+
+/* The first of the node's functions. */
 static const struct tfd_rt_function *find_function(const struct tfd_prepare *p)
 {
     const struct tfd_op *op = p->node->op;
     struct tfd_rt_function *f = NULL;
     struct tfd_arena arena;
-    struct tfd_func func;
 
     tfd_arena_init(&arena, (size_t)TFD_GRAPH_SIZE_MAX);
-    for (int i = 0; i < op->attr_count && !f; i++) {
-        const struct tfd_op_attr *a = &op->attrs[i];
-
-        if (a->kind == TFD_ATTR_FUNC && !a->list &&
-            tfd_node_func(p->node, a->name.data, &arena, &func, NULL) ==
-                TFD_OK &&
-            tfd_rt_lasting_function(p, &func, &f, NULL) != TFD_OK)
-            f = NULL;
-    }
+    for (int i = 0; i < op->attr_count && !f; i++)
+        if (op->attrs[i].kind == TFD_ATTR_FUNC)
+            f = function_of(p, &op->attrs[i], &arena);
     tfd_arena_deinit(&arena);
     return f;
 }
