@@ -106,6 +106,50 @@ static enum tfd_code make_window(const struct windows_iterator *i, int32_t c,
     return rc;
 }
 
+/* ---- WindowOp: elements that are the node's inputs ----------------------- */
+
+struct given_iterator {
+    struct tfd_data_iterator iterator;
+    int row;
+};
+
+static int64_t given_cardinality(const struct tfd_dataset *d)
+{
+    return d->arg_count / d->count;
+}
+
+static enum tfd_code given_next(struct tfd_data_iterator *it,
+                                struct tfd_tensor *out, bool *end,
+                                struct tfd_status *st)
+{
+    struct given_iterator *i = (struct given_iterator *)it;
+    const struct tfd_dataset *d = it->dataset;
+
+    (void)st;
+    *end = i->row >= d->arg_count / d->count;
+    if (*end)
+        return TFD_OK;
+    for (int32_t c = 0; c < d->count; c++)
+        out[c] = tfd_tensor_ref(&d->args[i->row * d->count + c]);
+    i->row++;
+    return TFD_OK;
+}
+
+static const struct tfd_dataset_kind given_kind = {
+    .name = "Window",
+    .iterator_size = sizeof(struct given_iterator),
+    .next = given_next,
+    .cardinality = given_cardinality,
+};
+
+static enum tfd_code given_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_dataset *d;
+
+    TFD_TRY(tfd_dataset_make(k, &given_kind, sizeof(*d), 0, &d, st));
+    return tfd_dataset_output(k, d, st);
+}
+
 /* ---- The buffer ---------------------------------------------------------- */
 
 static void drop_entries(struct windows_iterator *i, int64_t count)
@@ -412,9 +456,12 @@ static const struct tfd_opdef ops[] = {
                 "input_dataset: variant, size: int64, shift: int64, "
                 "stride: int64, drop_remainder: bool",
                 "", TFD_DATA_METADATA, 0),
+    TFD_DATA_OP("WindowOp", "inputs: Tinputs", "", "; Tinputs: list(type) >= 1",
+                0),
 };
 
 static const struct tfd_kernel kernels[] = {
+    TFD_DATA_KERNEL("WindowOp", given_compute),
     TFD_DATA_KERNEL_F("SlidingWindowDataset", sliding_compute, sliding_prepare),
     TFD_DATA_KERNEL_F("ExperimentalSlidingWindowDataset", sliding_compute,
                       sliding_prepare),

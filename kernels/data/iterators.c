@@ -145,6 +145,30 @@ static void optional_start(struct tfd_kctx *k)
     get_element(k, true);
 }
 
+/* No iterator has a model of itself here, since nothing is tuned by one. */
+static enum tfd_code model_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_resource *r;
+    struct tfd_dataset *d;
+
+    TFD_TRY(tfd_kctx_resource(k, 0, &tfd_iterator_type, &r, st));
+    d = tfd_iterator_dataset((struct tfd_iterator *)r);
+    tfd_resource_unref(r);
+    if (!d)
+        return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                        "GetModelProto() failed because the iterator has not "
+                        "been initialized. Ensure that you have run the "
+                        "initializer operation for this iterator before "
+                        "getting the next element.");
+    tfd_dataset_unref(d);
+    return tfd_fail(st, TFD_NOT_FOUND,
+                    "Cannot find this iterator's analytical model. Did you "
+                    "disable autotune for the dataset used to create this "
+                    "iterator? See more information at "
+                    "https://www.tensorflow.org/api_docs/python/tf/data/"
+                    "experimental/AutotuneOptions .");
+}
+
 /* ---- Handles as strings -------------------------------------------------- */
 
 static enum tfd_code to_string_compute(struct tfd_kctx *k,
@@ -238,6 +262,13 @@ static const struct tfd_opdef ops[] = {
         FLAGS,
     },
     {
+        .name = "IteratorGetModelProto",
+        .inputs = "iterator: resource",
+        .outputs = "model_proto: string",
+        .shape = tfd_shape_scalar,
+        FLAGS,
+    },
+    {
         .name = "IteratorToStringHandle",
         .inputs = "resource_handle: resource",
         .outputs = "string_handle: string",
@@ -274,6 +305,7 @@ static const struct tfd_kernel kernels[] = {
     MADE("AnonymousIteratorV3", anonymous_compute),
     TFD_KERNEL_ANY("DeleteIterator", delete_compute),
     TFD_KERNEL_ANY("MakeIterator", set_compute),
+    TFD_KERNEL_ANY("IteratorGetModelProto", model_compute),
     WAITS("IteratorGetNext", get_start),
     WAITS("IteratorGetNextSync", get_start),
     WAITS("IteratorGetNextAsOptional", optional_start),

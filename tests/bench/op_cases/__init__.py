@@ -16,6 +16,7 @@ UNMEASURED = {
     "array": "its outputs are the input's memory or a few numbers",
     "assert": "it does nothing unless it fails",
     "count_up_to": "it moves one number",
+    "map_defun": "its time is that of the function it calls",
     "onednn": "what TensorFlow's rewriter makes, and no client can ask for",
     "queue_make": "it makes handles; what lies in queues is queue's",
     "sendrecv": "it is put between tasks: tests/bench/run_updates, trainers.py",
@@ -26,9 +27,10 @@ OF_A_TABLE = "a row has no table to ask, which is filled once: not measured yet"
 UNMEASURED.update(dict.fromkeys((
     "auto_shard", "data_dummies", "data_seeds", "dataset_batch", "dataset_cache",
     "dataset_count", "dataset_files", "dataset_generator", "dataset_graph",
-    "dataset_examples", "dataset_group_reduce", "dataset_group_window",
+    "batch_size", "dataset_branch", "dataset_examples", "dataset_group_reduce", "dataset_group_window",
     "dataset_limits", "dataset_map_batch", "dataset_matching",
-    "dataset_records", "dataset_select", "dataset_unbatch", "dataset_unique",
+    "dataset_records", "dataset_select", "dataset_sparse_batch",
+    "dataset_sparse_slices", "dataset_thread_pool", "dataset_unbatch", "dataset_unique",
     "dataset_info", "dataset_join", "dataset_map", "dataset_nested",
     "dataset_padded_batch", "dataset_parallel_map", "dataset_pass",
     "dataset_prefetch", "dataset_rebatch", "dataset_reduce",
@@ -36,7 +38,8 @@ UNMEASURED.update(dict.fromkeys((
     "dataset_to_records",
     "dataset_window", "iterator_state", "iterators", "multi_device_iterator",
     "one_shot_iterator"), A_STEP_EACH))
-UNMEASURED.update(dict.fromkeys(("lookup", "table_make", "table_text"),
+UNMEASURED.update(dict.fromkeys(("lookup", "table_dataset", "table_make",
+                                 "table_text"),
                                 OF_A_TABLE))
 UNMEASURED.update(dict.fromkeys((
     "matching_files", "parse_example", "ragged_variant", "reduce_join", "serialize_sparse",

@@ -1,6 +1,7 @@
 """Cases of kernels/data/dataset_window.c."""
 import numpy as np
 
+from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (cardinalities, data,
                                                     elements, failing, hidden,
                                                     made, numbers, variant)
@@ -73,4 +74,29 @@ def data_sliding_windows(side):
         SLIDES[1], numbers(7).map(failing(3)))
     found["none"] = lambda: sliding(SLIDES[0], numbers(0))
     out.update(elements(side, found, passes=2))
+    return out
+
+
+def given(inputs, types=(tf.int64,), shapes=((),)):
+    return made("WindowOp", inputs, types=types, shapes=shapes)
+
+
+@scenario("WindowOp DatasetCardinality")
+@fresh_graph
+def data_windows_of_inputs(side):
+    a, b, c = (tf.constant(i, tf.int64) for i in range(3))
+    s = hidden("text")
+    found = {
+        "one": lambda: given([a]),
+        "three": lambda: given([a, b, c]),
+        "pairs": lambda: given([a, s, b, s], (tf.int64, tf.string), ((), ())),
+        "one too many": lambda: given([a, s, b], (tf.int64, tf.string),
+                                      ((), ())),
+        "too few": lambda: given([a], (tf.int64, tf.string), ((), ())),
+        "twice": lambda: given([a, b]).repeat(2),
+        "batched": lambda: given([a, b, c]).batch(2),
+    }
+    out = {name + " length": value
+           for name, value in cardinalities(side, found).items()}
+    out.update(elements(side, found))
     return out

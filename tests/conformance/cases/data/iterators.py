@@ -5,7 +5,7 @@ from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (data, hidden, note,
                                                     numbers, raw, variant,
                                                     walk)
-from tests.conformance.scenarios import fresh_graph, told
+from tests.conformance.scenarios import attempt, fresh_graph, told
 from tests.conformance.table import scenario
 
 INT = {"output_types": [tf.int64], "output_shapes": [[]]}
@@ -159,3 +159,22 @@ def data_iterator_devices(side):
             resource=iterator))).split("/")[-1]
                 for op in ("IteratorGetDevice",
                            "ExperimentalIteratorGetDevice")}
+
+
+@scenario("IteratorGetModelProto")
+@fresh_graph
+def data_iterators_have_no_model(side):
+    """As in TensorFlow where nothing is tuned."""
+    out, it, other = {}, named(), named()
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    ready = make(numbers(3).with_options(options), it)
+    with side.session() as session:
+        session.run(ready)
+        note(out, "ready", told(session, raw.IteratorGetModelProto(
+            iterator=it)))
+        note(out, "not yet", told(session, raw.IteratorGetModelProto(
+            iterator=other)))
+        note(out, "no iterator", attempt(session, raw.IteratorGetModelProto(
+            iterator=raw.DummySeedGenerator())))
+    return out
