@@ -25,20 +25,46 @@ static enum tfd_code grow_collection(struct tfd_data_collect *c,
     return TFD_OK;
 }
 
+/* An empty element behind the others. */
+static enum tfd_code new_element(struct tfd_data_collect *c,
+                                 struct tfd_tensor **out, struct tfd_status *st)
+{
+    TFD_TRY(grow_collection(c, st));
+    *out = c->elements + c->have * c->width;
+    for (int32_t i = 0; i < c->width; i++)
+        (*out)[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
+    return TFD_OK;
+}
+
 enum tfd_code tfd_data_collect(struct tfd_data_collect *c,
                                struct tfd_data_iterator *input, int64_t size,
                                struct tfd_status *st)
 {
+    struct tfd_tensor *e;
+
     c->width = input->dataset->count;
     while (c->have < size && !c->is_over) {
-        struct tfd_tensor *e;
-
-        TFD_TRY(grow_collection(c, st));
-        e = c->elements + c->have * c->width;
-        for (int32_t i = 0; i < c->width; i++)
-            e[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
+        TFD_TRY(new_element(c, &e, st));
         TFD_TRY(tfd_data_next(input, e, &c->is_over, st));
         c->have += !c->is_over;
+    }
+    return TFD_OK;
+}
+
+enum tfd_code tfd_data_collect_at(struct tfd_data_collect *c,
+                                  struct tfd_data_iterator *input,
+                                  int64_t first, int64_t size,
+                                  struct tfd_status *st)
+{
+    struct tfd_tensor *e;
+    bool end = false;
+
+    c->width = input->dataset->count;
+    while (c->have < size && !end) {
+        TFD_TRY(new_element(c, &e, st));
+        TFD_TRY(tfd_data_at(input, first < 0 ? first : first + c->have, e, &end,
+                            st));
+        c->have += !end;
     }
     return TFD_OK;
 }

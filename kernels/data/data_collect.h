@@ -22,6 +22,11 @@ struct tfd_data_collect {        /* all zero: empty */
 enum tfd_code tfd_data_collect(struct tfd_data_collect *c,
                                struct tfd_data_iterator *input, int64_t size,
                                struct tfd_status *st) TFD_MUST_USE;
+/* The same from element `first` on, by number; fewer where there are none. */
+enum tfd_code tfd_data_collect_at(struct tfd_data_collect *c,
+                                  struct tfd_data_iterator *input,
+                                  int64_t first, int64_t size,
+                                  struct tfd_status *st) TFD_MUST_USE;
 /* Drops the elements. */
 void tfd_data_collect_clear(struct tfd_data_collect *c);
 void tfd_data_collect_deinit(struct tfd_data_collect *c);

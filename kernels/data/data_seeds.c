@@ -56,16 +56,21 @@ void tfd_data_seeds_unref(struct tfd_data_seeds *s)
         tfd_resource_unref(&s->resource);
 }
 
-struct tfd_random_draw tfd_data_seeds_next(struct tfd_data_seeds *s)
+void tfd_data_seeds_pair(struct tfd_data_seeds *s, uint64_t pair[2])
 {
-    uint64_t seed, seed2;
-
     tfd_lock(&s->lock);
-    seed = s->fixed ? s->seed : tfd_random_draw32(&s->draw);
-    seed2 = s->fixed ? s->seed2 : tfd_random_draw32(&s->draw);
+    pair[0] = s->fixed ? s->seed : tfd_random_draw32(&s->draw);
+    pair[1] = s->fixed ? s->seed2 : tfd_random_draw32(&s->draw);
     s->drawn++;
     tfd_unlock(&s->lock);
-    return tfd_random_draw_of(tfd_philox_of(seed, seed2));
+}
+
+struct tfd_random_draw tfd_data_seeds_next(struct tfd_data_seeds *s)
+{
+    uint64_t pair[2];
+
+    tfd_data_seeds_pair(s, pair);
+    return tfd_random_draw_of(tfd_philox_of(pair[0], pair[1]));
 }
 
 void tfd_data_seeds_save(struct tfd_data_seeds *s,

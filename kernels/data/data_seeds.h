@@ -40,6 +40,8 @@ enum tfd_code tfd_data_seeds_new(int64_t seed, int64_t seed2, bool fixed,
                                  struct tfd_data_seeds **out,
                                  struct tfd_status *st) TFD_MUST_USE;
 void tfd_data_seeds_unref(struct tfd_data_seeds *s); /* NULL is nothing */
+/* The next pair of seeds. */
+void tfd_data_seeds_pair(struct tfd_data_seeds *s, uint64_t pair[2]);
 /* The stream of the next pass. */
 struct tfd_random_draw tfd_data_seeds_next(struct tfd_data_seeds *s);
 

@@ -73,6 +73,32 @@ int64_t tfd_dataset_cardinality(const struct tfd_dataset *d)
                                 : TFD_CARDINALITY_UNKNOWN;
 }
 
+enum tfd_code tfd_dataset_check_by_number(const struct tfd_dataset *d,
+                                          struct tfd_status *st)
+{
+    const struct tfd_dataset *s = d->sequential;
+
+    if (!s)
+        return TFD_OK;
+    if (s->kind->sequential)
+        return s->kind->sequential(s, st);
+    return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                    TFD_STR_FMT " does not support random access.",
+                    TFD_STR_ARG(s->recipe ? s->recipe->op : TFD_STR("It")));
+}
+
+const char *tfd_dataset_types_text(const struct tfd_dataset *d, char *text,
+                                   size_t size)
+{
+    size_t at = 0;
+
+    text[0] = '\0';
+    for (int32_t i = 0; i < d->count && at + 16 < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "",
+                               tfd_dtype_name((int)d->types[i]));
+    return text;
+}
+
 /* ---- Iterators ----------------------------------------------------------- */
 
 static enum tfd_code begin_iterator(struct tfd_data_iterator *it,
@@ -94,10 +120,11 @@ static char *path_within(const char *path, const struct tfd_dataset *d)
     return text;
 }
 
-enum tfd_code tfd_data_open(struct tfd_dataset *d, struct tfd_data_scope *s,
-                            const char *path, int depth,
-                            struct tfd_data_iterator **out,
-                            struct tfd_status *st)
+static enum tfd_code open_iterator(struct tfd_dataset *d,
+                                   struct tfd_data_scope *s, const char *path,
+                                   int depth, bool by_number,
+                                   struct tfd_data_iterator **out,
+                                   struct tfd_status *st)
 {
     struct tfd_data_iterator *it;
     enum tfd_code rc;
@@ -115,6 +142,7 @@ enum tfd_code tfd_data_open(struct tfd_dataset *d, struct tfd_data_scope *s,
     it->scope = tfd_data_scope_ref(s);
     it->path = path_within(path, d);
     it->depth = depth + 1;
+    it->by_number = by_number;
     rc = it->path ? begin_iterator(it, st)
                   : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                              "no memory for an iterator");
@@ -125,12 +153,28 @@ enum tfd_code tfd_data_open(struct tfd_dataset *d, struct tfd_data_scope *s,
     return rc;
 }
 
+enum tfd_code tfd_data_open(struct tfd_dataset *d, struct tfd_data_scope *s,
+                            const char *path, int depth,
+                            struct tfd_data_iterator **out,
+                            struct tfd_status *st)
+{
+    return open_iterator(d, s, path, depth, false, out, st);
+}
+
 enum tfd_code tfd_data_open_input(struct tfd_data_iterator *it, int input,
                                   struct tfd_data_iterator **out,
                                   struct tfd_status *st)
 {
-    return tfd_data_open(it->dataset->inputs[input], it->scope, it->path,
-                         it->depth, out, st);
+    return open_iterator(it->dataset->inputs[input], it->scope, it->path,
+                         it->depth, it->by_number, out, st);
+}
+
+enum tfd_code tfd_data_open_by_number(struct tfd_data_iterator *it, int input,
+                                      struct tfd_data_iterator **out,
+                                      struct tfd_status *st)
+{
+    return open_iterator(it->dataset->inputs[input], it->scope, it->path,
+                         it->depth, true, out, st);
 }
 
 enum tfd_code tfd_data_open_within(struct tfd_data_iterator *it,
@@ -146,7 +190,7 @@ enum tfd_code tfd_data_open_within(struct tfd_data_iterator *it,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for an iterator");
     snprintf(path, size, "%s[%" PRId64 "]", it->path, number);
-    rc = tfd_data_open(d, it->scope, path, it->depth, out, st);
+    rc = open_iterator(d, it->scope, path, it->depth, it->by_number, out, st);
     free(path);
     return rc;
 }
@@ -191,6 +235,18 @@ static enum tfd_code check_element(const struct tfd_dataset *d,
     return TFD_OK;
 }
 
+/* What next() or at() has answered. */
+static enum tfd_code check_answer(const struct tfd_data_iterator *it,
+                                  enum tfd_code rc, struct tfd_tensor *out,
+                                  bool end, struct tfd_status *st)
+{
+    if (rc == TFD_OK && !end)
+        rc = check_element(it->dataset, out, st);
+    if (rc != TFD_OK || end)
+        tfd_data_element_drop(out, it->dataset->count);
+    return rc;
+}
+
 enum tfd_code tfd_data_next(struct tfd_data_iterator *it,
                             struct tfd_tensor *out, bool *end,
                             struct tfd_status *st)
@@ -200,11 +256,21 @@ enum tfd_code tfd_data_next(struct tfd_data_iterator *it,
     *end = false;
     TFD_TRY(tfd_data_scope_check(it->scope, st));
     rc = it->kind->next(it, out, end, st);
-    if (rc == TFD_OK && !*end)
-        rc = check_element(it->dataset, out, st);
-    if (rc != TFD_OK || *end)
-        tfd_data_element_drop(out, it->dataset->count);
-    return rc;
+    return check_answer(it, rc, out, *end, st);
+}
+
+enum tfd_code tfd_data_at(struct tfd_data_iterator *it, int64_t index,
+                          struct tfd_tensor *out, bool *end,
+                          struct tfd_status *st)
+{
+    enum tfd_code rc;
+
+    if (it->dataset->sequential)
+        return tfd_dataset_check_by_number(it->dataset, st);
+    *end = false;
+    TFD_TRY(tfd_data_scope_check(it->scope, st));
+    rc = it->kind->at(it, index, out, end, st);
+    return check_answer(it, rc, out, *end, st);
 }
 
 /* ---- Elements ------------------------------------------------------------ */

@@ -44,6 +44,15 @@ struct tfd_dataset_kind {
      * and the same from then on.  After a failure it may be called again. */
     enum tfd_code (*next)(struct tfd_data_iterator *it, struct tfd_tensor *out,
                           bool *end, struct tfd_status *st);
+    /* Element `index`, whatever was asked for before; *end: there is none, as
+     * for TFD_DATA_BEYOND.  NULL: elements come one after the other only. */
+    enum tfd_code (*at)(struct tfd_data_iterator *it, int64_t index,
+                        struct tfd_tensor *out, bool *end,
+                        struct tfd_status *st);
+    /* Fails with why a dataset has no elements by number; NULL: it is since
+     * its op is none that has. */
+    enum tfd_code (*sequential)(const struct tfd_dataset *d,
+                                struct tfd_status *st);
     void (*end)(struct tfd_data_iterator *it); /* frees its own; NULL */
     int64_t (*cardinality)(const struct tfd_dataset *d); /* NULL: unknown */
     void (*release)(struct tfd_dataset *d); /* its own fields; NULL */
@@ -60,6 +69,9 @@ struct tfd_dataset {
     struct tfd_shape *shapes; /* partial */
     struct tfd_dataset **inputs;
     int input_count;
+    /* Itself, or the first that it is made of, which has no elements by
+     * number; NULL: there is none. */
+    const struct tfd_dataset *sequential;
     char *name; /* that its program knows it by: "MapDataset:3"; "" */
     struct tfd_str options; /* of OptionsDataset; "" where there are none */
     /* The op that made it, and what that was given: datasets, too.  NULL: no op
@@ -80,6 +92,7 @@ struct tfd_data_iterator {
     struct tfd_data_iterator *input; /* of the first of the dataset's */
     char *path;                      /* "Iterator::Root::Prefetch::Map" */
     int depth;                       /* 1: nobody's but the program's */
+    bool by_number;                  /* tfd_data_at() is called, not next */
 };
 
 /* ---- Datasets ------------------------------------------------------------ */
@@ -95,6 +108,13 @@ enum tfd_code tfd_dataset_of(const struct tfd_tensor *t,
                              struct tfd_status *st) TFD_MUST_USE;
 /* Elements; TFD_CARDINALITY_*. */
 int64_t tfd_dataset_cardinality(const struct tfd_dataset *d);
+/* Whether it has elements by number: FAILED_PRECONDITION, or UNIMPLEMENTED,
+ * naming the op that has none. */
+enum tfd_code tfd_dataset_check_by_number(const struct tfd_dataset *d,
+                                          struct tfd_status *st) TFD_MUST_USE;
+/* "int64, string": the types of its elements, in `text`. */
+const char *tfd_dataset_types_text(const struct tfd_dataset *d, char *text,
+                                   size_t size);
 
 /* ---- Iterators ----------------------------------------------------------- */
 
@@ -115,12 +135,22 @@ enum tfd_code tfd_data_open_within(struct tfd_data_iterator *it,
 enum tfd_code tfd_data_open_input(struct tfd_data_iterator *it, int input,
                                   struct tfd_data_iterator **out,
                                   struct tfd_status *st) TFD_MUST_USE;
+/* The same, to be asked by number, as are the iterators that it opens. */
+enum tfd_code tfd_data_open_by_number(struct tfd_data_iterator *it, int input,
+                                      struct tfd_data_iterator **out,
+                                      struct tfd_status *st) TFD_MUST_USE;
 void tfd_data_close(struct tfd_data_iterator *it); /* NULL is nothing */
 /* CANCELLED before it does anything when the scope is.  What comes is of the
  * dataset's types, whatever its kind did. */
 enum tfd_code tfd_data_next(struct tfd_data_iterator *it,
                             struct tfd_tensor *out, bool *end,
                             struct tfd_status *st) TFD_MUST_USE;
+
+#define TFD_DATA_BEYOND (-1)
+/* The same for element `index`, or for what is behind the last one. */
+enum tfd_code tfd_data_at(struct tfd_data_iterator *it, int64_t index,
+                          struct tfd_tensor *out, bool *end,
+                          struct tfd_status *st) TFD_MUST_USE;
 
 /* The function that the iterator calls has failed: puts before the text in
  * which stage of the pipeline that was. */

@@ -47,7 +47,33 @@ static enum tfd_code batch_next(struct tfd_data_iterator *it,
     return rc;
 }
 
-#define BATCH_KIND(id, name_)                           \
+static enum tfd_code batch_at(struct tfd_data_iterator *it, int64_t index,
+                              struct tfd_tensor *out, bool *end,
+                              struct tfd_status *st)
+{
+    struct tfd_data_collect *c = &((struct batch_iterator *)it)->collect;
+    const struct batch *b = (const struct batch *)it->dataset;
+    bool beyond = index < 0 || index > INT64_MAX / b->size - 1;
+    enum tfd_code rc = tfd_data_collect_at(
+        c, it->input, beyond ? TFD_DATA_BEYOND : index * b->size, b->size, st);
+
+    *end = c->have < b->size;
+    if (rc == TFD_OK && !*end)
+        rc = tfd_data_batch(c->elements, c->have, c->width, out, st);
+    tfd_data_collect_clear(c);
+    return rc;
+}
+
+static enum tfd_code batch_sequential(const struct tfd_dataset *d,
+                                      struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                    TFD_STR_FMT " does not support global shuffling with "
+                                "`drop_remainder=False`.",
+                    TFD_STR_ARG(d->recipe->op));
+}
+
+#define BATCH_KIND(id, name_, ...)                      \
     static const struct tfd_dataset_kind id##_kind = {  \
         .name = name_,                                  \
         .iterator_size = sizeof(struct batch_iterator), \
@@ -56,11 +82,12 @@ static enum tfd_code batch_next(struct tfd_data_iterator *it,
         .next = batch_next,                             \
         .end = batch_end,                               \
         .cardinality = batch_cardinality,               \
-    }
+        __VA_ARGS__}
+#define BY_NUMBER .at = batch_at, .sequential = batch_sequential
 
-BATCH_KIND(batch, "Batch");
-BATCH_KIND(batch2, "BatchV2");
-BATCH_KIND(parallel, "ParallelBatch");
+BATCH_KIND(batch, "Batch", BY_NUMBER);
+BATCH_KIND(batch2, "BatchV2", BY_NUMBER);
+BATCH_KIND(parallel, "ParallelBatch", .at = NULL);
 
 static enum tfd_code make_batch(struct tfd_kctx *k,
                                 const struct tfd_dataset_kind *kind,
@@ -79,6 +106,8 @@ static enum tfd_code make_batch(struct tfd_kctx *k,
     TFD_TRY(tfd_dataset_make(k, kind, sizeof(struct batch), 1, &d, st));
     ((struct batch *)d)->size = size;
     ((struct batch *)d)->drop_remainder = drop;
+    if (!drop)
+        d->sequential = d;
     return tfd_dataset_output(k, d, st);
 }
 

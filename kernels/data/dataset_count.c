@@ -63,6 +63,16 @@ static enum tfd_code take_next(struct tfd_data_iterator *it,
     return TFD_OK;
 }
 
+static enum tfd_code take_at(struct tfd_data_iterator *it, int64_t index,
+                             struct tfd_tensor *out, bool *end,
+                             struct tfd_status *st)
+{
+    int64_t count = count_of(it);
+
+    *end = count >= 0 && index >= count;
+    return *end ? TFD_OK : tfd_data_at(it->input, index, out, end, st);
+}
+
 /* ---- Skip ---------------------------------------------------------------- */
 
 static int64_t skip_cardinality(const struct tfd_dataset *d)
@@ -100,6 +110,20 @@ static enum tfd_code skip_next(struct tfd_data_iterator *it,
     TFD_TRY(tfd_data_next(it->input, out, end, st));
     i->is_over = *end;
     return TFD_OK;
+}
+
+static enum tfd_code skip_at(struct tfd_data_iterator *it, int64_t index,
+                             struct tfd_tensor *out, bool *end,
+                             struct tfd_status *st)
+{
+    int64_t count = count_of(it);
+    bool beyond = index < 0 || index > INT64_MAX - count;
+
+    *end = count < 0;
+    return *end ? TFD_OK
+                : tfd_data_at(it->input,
+                              beyond ? TFD_DATA_BEYOND : index + count, out,
+                              end, st);
 }
 
 /* ---- Repeat -------------------------------------------------------------- */
@@ -173,6 +197,27 @@ static enum tfd_code repeat_next(struct tfd_data_iterator *it,
 /* Stands for a number that a strategy puts in. */
 #define SHARD_HINT (-1)
 
+static enum tfd_code repeat_at(struct tfd_data_iterator *it, int64_t index,
+                               struct tfd_tensor *out, bool *end,
+                               struct tfd_status *st)
+{
+    int64_t n = input_cardinality(it->dataset);
+
+    TFD_TRY(open_pass(it, st));
+    if (index < 0 || n <= 0 || index / n >= count_of(it))
+        return tfd_data_at(it->input, TFD_DATA_BEYOND, out, end, st);
+    return tfd_data_at(it->input, index % n, out, end, st);
+}
+
+static enum tfd_code repeat_sequential(const struct tfd_dataset *d,
+                                       struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                    "`repeat(%lld)` does not support random access of tf.data "
+                    "datasets.",
+                    (long long)((const struct counted *)d)->count);
+}
+
 /* ---- Shard --------------------------------------------------------------- */
 
 static int64_t shard_cardinality(const struct tfd_dataset *d)
@@ -181,6 +226,18 @@ static int64_t shard_cardinality(const struct tfd_dataset *d)
     int64_t n = input_cardinality(d);
 
     return n < 0 ? n : n / c->count + (c->index < n % c->count);
+}
+
+static enum tfd_code shard_at(struct tfd_data_iterator *it, int64_t index,
+                              struct tfd_tensor *out, bool *end,
+                              struct tfd_status *st)
+{
+    const struct counted *c = (const struct counted *)it->dataset;
+    bool beyond = index < 0 || index > INT64_MAX / c->count - 1;
+
+    return tfd_data_at(it->input,
+                       beyond ? TFD_DATA_BEYOND : index * c->count + c->index,
+                       out, end, st);
 }
 
 /* What the other shards have first, with this one's first element. */
@@ -275,6 +332,7 @@ static enum tfd_code shard_begin(struct tfd_data_iterator *it,
         .opens_input = true,                              \
         .same_elements = true,                            \
         .next = id##_next,                                \
+        .at = id##_at,                                    \
         .cardinality = id##_cardinality,                  \
     }
 
@@ -285,6 +343,8 @@ static const struct tfd_dataset_kind repeat_kind = {
     .iterator_size = sizeof(struct counted_iterator),
     .same_elements = true,
     .next = repeat_next,
+    .at = repeat_at,
+    .sequential = repeat_sequential,
     .cardinality = repeat_cardinality,
 };
 
@@ -294,6 +354,7 @@ static const struct tfd_dataset_kind shard_kind = {
     .same_elements = true,
     .begin = shard_begin,
     .next = shard_next,
+    .at = shard_at,
     .cardinality = shard_cardinality,
 };
 
@@ -307,6 +368,8 @@ static enum tfd_code make_counted(struct tfd_kctx *k,
     TFD_TRY(tfd_dataset_make(k, kind, sizeof(struct counted), 1, &d, st));
     ((struct counted *)d)->count = count;
     ((struct counted *)d)->index = index;
+    if (kind == &repeat_kind && count <= 0 && !d->sequential)
+        d->sequential = d;
     return tfd_dataset_output(k, d, st);
 }
 

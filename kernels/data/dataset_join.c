@@ -86,11 +86,25 @@ static enum tfd_code zip_next(struct tfd_data_iterator *it,
     return *end ? TFD_OK : rc;
 }
 
+static enum tfd_code zip_at(struct tfd_data_iterator *it, int64_t index,
+                            struct tfd_tensor *out, bool *end,
+                            struct tfd_status *st)
+{
+    struct zip_iterator *z = (struct zip_iterator *)it;
+
+    for (int i = 0; !*end && i < it->dataset->input_count; i++) {
+        TFD_TRY(tfd_data_at(z->inputs[i], index, out, end, st));
+        out += it->dataset->inputs[i]->count;
+    }
+    return TFD_OK;
+}
+
 static const struct tfd_dataset_kind zip_kind = {
     .name = "Zip",
     .iterator_size = sizeof(struct zip_iterator),
     .begin = zip_begin,
     .next = zip_next,
+    .at = zip_at,
     .end = zip_end,
     .cardinality = zip_cardinality,
 };
@@ -116,8 +130,28 @@ static enum tfd_code zip_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 struct concatenate_iterator {
     struct tfd_data_iterator iterator;
-    int input; /* which of the two */
+    int input;                         /* which of the two */
+    struct tfd_data_iterator *both[2]; /* by number */
 };
+
+static enum tfd_code concatenate_begin(struct tfd_data_iterator *it,
+                                       struct tfd_status *st)
+{
+    struct concatenate_iterator *i = (struct concatenate_iterator *)it;
+
+    for (int n = 0; it->by_number && n < 2; n++)
+        TFD_TRY(tfd_data_open_within(it, it->dataset->inputs[n], n, &i->both[n],
+                                     st));
+    return TFD_OK;
+}
+
+static void concatenate_end(struct tfd_data_iterator *it)
+{
+    struct concatenate_iterator *i = (struct concatenate_iterator *)it;
+
+    tfd_data_close(i->both[0]);
+    tfd_data_close(i->both[1]);
+}
 
 static int64_t concatenate_cardinality(const struct tfd_dataset *d)
 {
@@ -151,11 +185,27 @@ static enum tfd_code concatenate_next(struct tfd_data_iterator *it,
     return TFD_OK;
 }
 
+static enum tfd_code concatenate_at(struct tfd_data_iterator *it, int64_t index,
+                                    struct tfd_tensor *out, bool *end,
+                                    struct tfd_status *st)
+{
+    struct concatenate_iterator *i = (struct concatenate_iterator *)it;
+    int64_t first = cardinality_of(it->dataset, 0);
+    bool in_second = index < 0 || index >= first;
+
+    return tfd_data_at(i->both[in_second],
+                       in_second && index >= 0 ? index - first : index, out,
+                       end, st);
+}
+
 static const struct tfd_dataset_kind concatenate_kind = {
     .name = "Concatenate",
     .iterator_size = sizeof(struct concatenate_iterator),
     .same_elements = true,
+    .begin = concatenate_begin,
     .next = concatenate_next,
+    .at = concatenate_at,
+    .end = concatenate_end,
     .cardinality = concatenate_cardinality,
 };
 

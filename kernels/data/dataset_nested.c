@@ -191,23 +191,35 @@ static enum tfd_code nested_next(struct tfd_data_iterator *it,
 
 /* ---- Kinds --------------------------------------------------------------- */
 
-#define NESTED_KIND(id, name_)                           \
+static enum tfd_code flat_sequential(const struct tfd_dataset *d,
+                                     struct tfd_status *st)
+{
+    (void)d;
+    return tfd_fail(st, TFD_UNIMPLEMENTED,
+                    "Please consider applying maps on each dataset, "
+                    "concatenating them into one dataset and apply global "
+                    "shuffle dataset op onto the dataset to achieve the same "
+                    "result as flat map with global shuffling.");
+}
+
+#define NESTED_KIND(id, name_, sequential_)              \
     static const struct tfd_dataset_kind id##_kind = {   \
         .name = name_,                                   \
         .iterator_size = sizeof(struct nested_iterator), \
         .opens_input = true,                             \
         .begin = nested_begin,                           \
         .next = nested_next,                             \
+        .sequential = sequential_,                       \
         .end = nested_end,                               \
         .release = nested_release,                       \
     }
 
-NESTED_KIND(flat_map, "FlatMap");
-NESTED_KIND(interleave, "Interleave");
-NESTED_KIND(parallel2, "ParallelInterleaveV2");
-NESTED_KIND(parallel3, "ParallelInterleaveV3");
-NESTED_KIND(parallel4, "ParallelInterleaveV4");
-NESTED_KIND(legacy, "LegacyParallelInterleave");
+NESTED_KIND(flat_map, "FlatMap", flat_sequential);
+NESTED_KIND(interleave, "Interleave", NULL);
+NESTED_KIND(parallel2, "ParallelInterleaveV2", NULL);
+NESTED_KIND(parallel3, "ParallelInterleaveV3", NULL);
+NESTED_KIND(parallel4, "ParallelInterleaveV4", NULL);
+NESTED_KIND(legacy, "LegacyParallelInterleave", NULL);
 
 /* ---- Making -------------------------------------------------------------- */
 

@@ -33,22 +33,30 @@ static int64_t passing_cardinality(const struct tfd_dataset *d)
     return tfd_dataset_cardinality(d->inputs[0]);
 }
 
-#define STAGE(id, name_)                                   \
+static enum tfd_code passing_at(struct tfd_data_iterator *it, int64_t index,
+                                struct tfd_tensor *out, bool *end,
+                                struct tfd_status *st)
+{
+    return tfd_data_at(it->input, index, out, end, st);
+}
+
+#define STAGE(id, name_, at_)                              \
     static const struct tfd_dataset_kind id##_kind = {     \
         .name = name_,                                     \
         .iterator_size = sizeof(struct tfd_data_iterator), \
         .opens_input = true,                               \
         .same_elements = true,                             \
         .next = passing_next,                              \
+        .at = at_,                                         \
         .cardinality = passing_cardinality,                \
         .release = passing_release,                        \
     }
 
-STAGE(options, NULL);
-STAGE(finalize, NULL);
-STAGE(model, "Model");
-STAGE(optimize, "Optimize");
-STAGE(rewrite, "Rewrite");
+STAGE(options, NULL, passing_at);
+STAGE(finalize, NULL, NULL);
+STAGE(model, "Model", NULL);
+STAGE(optimize, "Optimize", NULL);
+STAGE(rewrite, "Rewrite", passing_at);
 
 static enum tfd_code make_passing(struct tfd_kctx *k,
                                   const struct tfd_dataset_kind *kind,

@@ -165,7 +165,7 @@ static enum tfd_code prefetch_begin(struct tfd_data_iterator *it,
         size = BUFFER_AUTO;
     if (size > BUFFER_MAX)
         size = BUFFER_MAX;
-    if (size == 0)
+    if (size == 0 || it->by_number)
         return tfd_data_open_input(it, 0, &it->input, st);
     return make_ahead(it, size, &i->ahead, st);
 }
@@ -250,6 +250,14 @@ static enum tfd_code prefetch_next(struct tfd_data_iterator *it,
     return rc;
 }
 
+/* Nobody knows what will be asked for next. */
+static enum tfd_code prefetch_at(struct tfd_data_iterator *it, int64_t index,
+                                 struct tfd_tensor *out, bool *end,
+                                 struct tfd_status *st)
+{
+    return tfd_data_at(it->input, index, out, end, st);
+}
+
 /* ---- Making -------------------------------------------------------------- */
 
 static int64_t prefetch_cardinality(const struct tfd_dataset *d)
@@ -263,6 +271,7 @@ static const struct tfd_dataset_kind prefetch_kind = {
     .same_elements = true,
     .begin = prefetch_begin,
     .next = prefetch_next,
+    .at = prefetch_at,
     .end = prefetch_end,
     .cardinality = prefetch_cardinality,
 };

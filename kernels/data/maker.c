@@ -205,8 +205,11 @@ static enum tfd_code take_inputs(struct tfd_dataset *d, struct tfd_kctx *k,
     d->inputs = calloc((size_t)count + 1, sizeof(*d->inputs));
     if (!d->inputs)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a dataset");
+    d->sequential = d->kind->at ? NULL : d;
     for (int i = 0; i < count; i++) {
         TFD_TRY(tfd_dataset_of(&k->in[i], &input, st));
+        if (!d->sequential)
+            d->sequential = input->sequential;
         TFD_TRY(set_depth(d, input->object.depth, st));
         if (d->kind->same_elements)
             TFD_TRY(check_same(d, input, st));
@@ -281,6 +284,7 @@ static struct tfd_dataset *new_dataset(const struct tfd_dataset_kind *kind,
     d->object.refs = d->object.depth = 1;
     d->object.type = &tfd_dataset_type;
     d->kind = kind;
+    d->sequential = d;
     d->options = TFD_STR_EMPTY;
     d->task = *task;
     return d;

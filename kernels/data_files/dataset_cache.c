@@ -221,11 +221,27 @@ static enum tfd_code cached_next(struct tfd_data_iterator *it,
     return TFD_OK;
 }
 
+/* What is not there yet is not kept: there is no telling when all of it was. */
+static enum tfd_code cached_at(struct tfd_data_iterator *it, int64_t index,
+                               struct tfd_tensor *out, bool *end,
+                               struct tfd_status *st)
+{
+    struct cached_iterator *i = (struct cached_iterator *)it;
+
+    if (!i->begun)
+        TFD_TRY(begin_pass(i, st));
+    if (!i->reads)
+        return tfd_data_at(it->input, index, out, end, st);
+    i->at = index < 0 ? INT64_MAX : index;
+    return cached_next(it, out, end, st);
+}
+
 static const struct tfd_dataset_kind cached_kind = {
     .name = "MemoryCacheImpl",
     .iterator_size = sizeof(struct cached_iterator),
     .same_elements = true,
     .next = cached_next,
+    .at = cached_at,
     .end = cached_end,
     .cardinality = cached_cardinality,
     .release = cached_release,

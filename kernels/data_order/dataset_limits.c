@@ -87,6 +87,22 @@ static enum tfd_code asserted_next(struct tfd_data_iterator *it,
                     elements_text(i->count, have));
 }
 
+static enum tfd_code asserted_at(struct tfd_data_iterator *it, int64_t index,
+                                 struct tfd_tensor *out, bool *end,
+                                 struct tfd_status *st)
+{
+    struct limited_iterator *i = (struct limited_iterator *)it;
+    char want[64];
+
+    TFD_TRY(tfd_data_at(it->input, index, out, end, st));
+    i->count += !*end;
+    if (!*end || i->count == limit_of(it->dataset))
+        return TFD_OK;
+    return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                    "Input dataset was expected to contain %s.",
+                    elements_text(limit_of(it->dataset), want));
+}
+
 static int64_t asserted_cardinality(const struct tfd_dataset *d)
 {
     return limit_of(d);
@@ -128,22 +144,26 @@ static enum tfd_code threads_next(struct tfd_data_iterator *it,
 
 /* ---- Making -------------------------------------------------------------- */
 
-#define LIMITED_KIND(id, name_, next_, cardinality_)      \
+#define LIMITED_KIND(id, name_, next_, at_, cardinality_) \
     static const struct tfd_dataset_kind id##_kind = {    \
         .name = name_,                                    \
         .iterator_size = sizeof(struct limited_iterator), \
         .opens_input = true,                              \
         .same_elements = true,                            \
         .next = next_,                                    \
+        .at = at_,                                        \
         .cardinality = cardinality_,                      \
     }
 
-LIMITED_KIND(ignoring, "IgnoreErrors", ignoring_next, unknown_cardinality);
-LIMITED_KIND(asserted, "AssertCardinality", asserted_next,
+LIMITED_KIND(ignoring, "IgnoreErrors", ignoring_next, NULL,
+             unknown_cardinality);
+LIMITED_KIND(asserted, "AssertCardinality", asserted_next, asserted_at,
              asserted_cardinality);
-LIMITED_KIND(sleeping, "Sleep", sleeping_next, input_cardinality);
-LIMITED_KIND(intra, "MaxIntraOpParallelism", threads_next, input_cardinality);
-LIMITED_KIND(own_pool, "PrivateThreadPool", threads_next, input_cardinality);
+LIMITED_KIND(sleeping, "Sleep", sleeping_next, NULL, input_cardinality);
+LIMITED_KIND(intra, "MaxIntraOpParallelism", threads_next, NULL,
+             input_cardinality);
+LIMITED_KIND(own_pool, "PrivateThreadPool", threads_next, NULL,
+             input_cardinality);
 
 static enum tfd_code make_limited(struct tfd_kctx *k,
                                   const struct tfd_dataset_kind *kind,

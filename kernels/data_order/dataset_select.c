@@ -9,18 +9,6 @@
 #include <stdlib.h>
 
 /* "int64, float" */
-static const char *types_text(const struct tfd_dataset *d, char *text,
-                              size_t size)
-{
-    size_t at = 0;
-
-    text[0] = '\0';
-    for (int32_t i = 0; i < d->count && at + 16 < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "",
-                               tfd_dtype_name((int)d->types[i]));
-    return text;
-}
-
 static bool have_same_types(const struct tfd_dataset *a,
                             const struct tfd_dataset *b)
 {
@@ -164,8 +152,9 @@ static enum tfd_code check_directed(const struct tfd_dataset *d,
                 st, TFD_INVALID_ARGUMENT,
                 "All inputs must have the same output_dtypes. First input has "
                 "types %s, and input %d has types %s",
-                types_text(d->inputs[1], first, sizeof(first)), i - 1,
-                types_text(d->inputs[i], other, sizeof(other)));
+                tfd_dataset_types_text(d->inputs[1], first, sizeof(first)),
+                i - 1,
+                tfd_dataset_types_text(d->inputs[i], other, sizeof(other)));
     if (have_same_types(d, d->inputs[1]))
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -343,8 +332,8 @@ static enum tfd_code check_fastest(const struct tfd_dataset *d,
                 st, TFD_INVALID_ARGUMENT,
                 "All inputs to ChooseFastestDataset must have the same output "
                 "types. Input %d has output types: %s. Expected: %s.",
-                i, types_text(d->inputs[i], other, sizeof(other)),
-                types_text(d, wanted, sizeof(wanted)));
+                i, tfd_dataset_types_text(d->inputs[i], other, sizeof(other)),
+                tfd_dataset_types_text(d, wanted, sizeof(wanted)));
         if (n != TFD_CARDINALITY_UNKNOWN && known != TFD_CARDINALITY_UNKNOWN &&
             n != known)
             return tfd_fail(

@@ -46,32 +46,56 @@ static int64_t range_cardinality(const struct tfd_dataset *d)
                : count;
 }
 
-static enum tfd_code range_next(struct tfd_data_iterator *it,
-                                struct tfd_tensor *out, bool *end,
-                                struct tfd_status *st)
+static enum tfd_code make_number(const struct range *r, int64_t index,
+                                 struct tfd_tensor *out, struct tfd_status *st)
 {
-    struct range_iterator *i = (struct range_iterator *)it;
-    const struct range *r = (const struct range *)it->dataset;
     static const struct tfd_shape scalar = {0, {0}};
-    uint64_t value;
+    uint64_t value = (uint64_t)r->start + (uint64_t)index * (uint64_t)r->step;
 
-    *end = i->given >= range_count(it->dataset);
-    if (*end)
-        return TFD_OK;
-    value = (uint64_t)r->start + (uint64_t)i->given * (uint64_t)r->step;
     TFD_TRY(tfd_tensor_new(&out[0], r->dataset.types[0], &scalar, st));
     if (out[0].dtype == TFD_INT64)
         *(int64_t *)tfd_tensor_data(&out[0]) = (int64_t)value;
     else
         *(int32_t *)tfd_tensor_data(&out[0]) = (int32_t)(uint32_t)value;
+    return TFD_OK;
+}
+
+static enum tfd_code range_next(struct tfd_data_iterator *it,
+                                struct tfd_tensor *out, bool *end,
+                                struct tfd_status *st)
+{
+    struct range_iterator *i = (struct range_iterator *)it;
+
+    *end = i->given >= range_count(it->dataset);
+    if (*end)
+        return TFD_OK;
+    TFD_TRY(make_number((const struct range *)it->dataset, i->given, out, st));
     i->given++;
     return TFD_OK;
+}
+
+static enum tfd_code range_at(struct tfd_data_iterator *it, int64_t index,
+                              struct tfd_tensor *out, bool *end,
+                              struct tfd_status *st)
+{
+    const struct range *r = (const struct range *)it->dataset;
+
+    if (range_cardinality(it->dataset) == TFD_CARDINALITY_INFINITE)
+        return tfd_fail(st, TFD_FAILED_PRECONDITION,
+                        "Dataset of type RangeDatasetOp(%lld, %lld, "
+                        "%lld)::Dataset has infinite cardinality, which does "
+                        "not support random access.",
+                        (long long)r->start, (long long)r->stop,
+                        (long long)r->step);
+    *end = index < 0 || index >= range_count(it->dataset);
+    return *end ? TFD_OK : make_number(r, index, out, st);
 }
 
 static const struct tfd_dataset_kind range_kind = {
     .name = "Range",
     .iterator_size = sizeof(struct range_iterator),
     .next = range_next,
+    .at = range_at,
     .cardinality = range_cardinality,
 };
 
@@ -174,10 +198,19 @@ static enum tfd_code tensor_next(struct tfd_data_iterator *it,
     return TFD_OK;
 }
 
+static enum tfd_code tensor_at(struct tfd_data_iterator *it, int64_t index,
+                               struct tfd_tensor *out, bool *end,
+                               struct tfd_status *st)
+{
+    ((struct tensors_iterator *)it)->row = index == 0 ? 0 : 1;
+    return tensor_next(it, out, end, st);
+}
+
 static const struct tfd_dataset_kind tensor_kind = {
     .name = "Tensor",
     .iterator_size = sizeof(struct tensors_iterator),
     .next = tensor_next,
+    .at = tensor_at,
     .cardinality = tensor_cardinality,
     .release = tensors_release,
 };
@@ -211,10 +244,19 @@ static enum tfd_code slice_next(struct tfd_data_iterator *it,
     return TFD_OK;
 }
 
+static enum tfd_code slice_at(struct tfd_data_iterator *it, int64_t index,
+                              struct tfd_tensor *out, bool *end,
+                              struct tfd_status *st)
+{
+    ((struct tensors_iterator *)it)->row = index < 0 ? INT64_MAX : index;
+    return slice_next(it, out, end, st);
+}
+
 static const struct tfd_dataset_kind slice_kind = {
     .name = "TensorSlice",
     .iterator_size = sizeof(struct tensors_iterator),
     .next = slice_next,
+    .at = slice_at,
     .cardinality = slice_cardinality,
     .release = tensors_release,
 };
