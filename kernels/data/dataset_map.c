@@ -67,20 +67,37 @@ static enum tfd_code map_failed(const struct mapped *m, bool *end,
                     own->text);
 }
 
-static enum tfd_code map_next(struct tfd_data_iterator *it,
-                              struct tfd_tensor *out, bool *end,
-                              struct tfd_status *st)
+static enum tfd_code call_mapped(struct tfd_data_iterator *it,
+                                 struct tfd_tensor *out, bool *end,
+                                 struct tfd_status *st)
 {
     struct mapped_iterator *i = (struct mapped_iterator *)it;
     const struct mapped *m = (const struct mapped *)it->dataset;
     struct tfd_status own = TFD_STATUS_INIT;
 
-    TFD_TRY(tfd_data_next(it->input, i->element, end, st));
     if (*end ||
         tfd_captured_call(&m->f, it->scope, i->element, out, &own) == TFD_OK)
         return TFD_OK;
     tfd_data_failed(it, &own);
     return map_failed(m, end, &own, st);
+}
+
+static enum tfd_code map_next(struct tfd_data_iterator *it,
+                              struct tfd_tensor *out, bool *end,
+                              struct tfd_status *st)
+{
+    TFD_TRY(tfd_data_next(it->input, ((struct mapped_iterator *)it)->element,
+                          end, st));
+    return call_mapped(it, out, end, st);
+}
+
+static enum tfd_code map_at(struct tfd_data_iterator *it, int64_t index,
+                            struct tfd_tensor *out, bool *end,
+                            struct tfd_status *st)
+{
+    TFD_TRY(tfd_data_at(it->input, index,
+                        ((struct mapped_iterator *)it)->element, end, st));
+    return call_mapped(it, out, end, st);
 }
 
 static const struct tfd_dataset_kind map_kind = {
@@ -89,6 +106,7 @@ static const struct tfd_dataset_kind map_kind = {
     .opens_input = true,
     .begin = mapped_begin,
     .next = map_next,
+    .at = map_at,
     .end = mapped_end,
     .cardinality = map_cardinality,
     .release = mapped_release,
@@ -173,8 +191,6 @@ static enum tfd_code take_while_next(struct tfd_data_iterator *it,
 
 CHOOSING_KIND(filter, "Filter");
 CHOOSING_KIND(take_while, "TakeWhile");
-#define parallel_filter_next filter_next
-CHOOSING_KIND(parallel_filter, "ParallelFilter");
 
 /* ---- Making -------------------------------------------------------------- */
 
@@ -222,20 +238,6 @@ static enum tfd_code take_while_compute(struct tfd_kctx *k,
     return make_mapped(k, &take_while_kind, k->in_count - 1, 1, st);
 }
 
-/* One element after the other: the answers come in the input's order. */
-static enum tfd_code parallel_filter_compute(struct tfd_kctx *k,
-                                             struct tfd_status *st)
-{
-    int64_t calls;
-
-    TFD_TRY(
-        tfd_dataset_int(k, k->in_count - 1, "num_parallel_calls", &calls, st));
-    if (calls < 1 && calls != -1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "num_parallel_calls must be greater than zero.");
-    return make_mapped(k, &parallel_filter_kind, k->in_count - 2, 1, st);
-}
-
 static enum tfd_code map_prepare(const struct tfd_prepare *p, void *state,
                                  struct tfd_status *st)
 {
@@ -269,10 +271,6 @@ static const struct tfd_opdef ops[] = {
     CHOOSING("TakeWhileDataset"),
     TFD_DATA_OP("ExperimentalTakeWhileDataset", INPUTS,
                 "predicate: func; Targuments: list(type) >= 0; ", "", 0),
-    TFD_DATA_OP("ParallelFilterDataset", INPUTS ", num_parallel_calls: int64",
-                "predicate: func; deterministic: string = 'default'; "
-                "Targuments: list(type) >= 0; ",
-                TFD_DATA_METADATA, 0),
 };
 
 static const struct tfd_kernel kernels[] = {
@@ -281,8 +279,6 @@ static const struct tfd_kernel kernels[] = {
     TFD_DATA_KERNEL_F("TakeWhileDataset", take_while_compute,
                       predicate_prepare),
     TFD_DATA_KERNEL_F("ExperimentalTakeWhileDataset", take_while_compute,
-                      predicate_prepare),
-    TFD_DATA_KERNEL_F("ParallelFilterDataset", parallel_filter_compute,
                       predicate_prepare),
 };
 

@@ -1,24 +1,11 @@
 /*
- * dataset_parallel_map.c - a function for several elements at once.
- *
- *     line of calls, oldest first:  [done] [runs] [done] [runs] ...
- *                                     ^ next()             ^ input
- *
- * Whoever asks for an element fills the line up, so that `calls` are under way,
- * and waits for the first of it; results come in the order of the input.  Calls
- * that run when the iterator goes end by themselves: each holds the line.
+ * dataset_parallel_map.c - a function for several elements at once: map, and a
+ * filter whose predicate is asked ahead (call_line.h).
  */
+#include "kernels/data_calls/call_line.h"
 #include "kernels/data/data_table.h"
 
-#include "common/base/atomic.h"
-#include "common/base/container.h"
-#include "config/limits.h"
-
 #include <stdlib.h>
-
-/* Calls at once where the program leaves it to us, for each thread. */
-#define CALLS_AUTO 2
-#define CALLS_MAX 1024
 
 struct parallel {
     struct tfd_dataset dataset;
@@ -27,30 +14,11 @@ struct parallel {
     bool preserve_cardinality;
 };
 
-struct line;
-
-struct call {
-    struct tfd_function_call call; /* in, out: arrays of its own */
-    struct line *line;
-    struct tfd_status st;
-    bool over; /* the scope's lock's */
-    bool told; /* that it is cancelled */
-};
-
-struct line {
-    int refs; /* atomic: the iterator's, and each call's under way */
-    struct tfd_data_scope *scope;
-    struct tfd_dataset *dataset;
-    int64_t size, first, used;
-    struct call calls[];
-};
-
 struct parallel_iterator {
     struct tfd_data_iterator iterator;
-    struct tfd_tensor *element; /* of the input */
-    struct line *line;
-    struct tfd_status *input_st; /* the input's failure, behind the line */
-    bool input_over, is_over;
+    struct tfd_tensor *element; /* by number: of the input */
+    struct tfd_call_line *line;
+    bool is_over;
 };
 
 static void parallel_release(struct tfd_dataset *d)
@@ -65,163 +33,32 @@ static int64_t parallel_cardinality(const struct tfd_dataset *d)
                : TFD_CARDINALITY_UNKNOWN;
 }
 
-/* ---- The line ------------------------------------------------------------ */
+/* ---- The iterator -------------------------------------------------------- */
 
-static void drop_call(struct call *c)
-{
-    const struct parallel *d = (const struct parallel *)c->line->dataset;
-
-    tfd_data_element_drop(c->call.out, d->f.out_count);
-    free(c->call.in);
-    free(c->call.out);
-    c->call.in = c->call.out = NULL;
-}
-
-static void unref_line(struct line *l)
-{
-    if (!tfd_refs_drop(&l->refs))
-        return;
-    for (int64_t i = 0; i < l->size; i++)
-        if (l->calls[i].line)
-            drop_call(&l->calls[i]);
-    tfd_dataset_unref(l->dataset);
-    tfd_data_scope_unref(l->scope);
-    free(l);
-}
-
-static enum tfd_code new_line(struct tfd_data_iterator *it, struct line **out,
-                              struct tfd_status *st)
-{
-    int64_t size = ((const struct parallel *)it->dataset)->calls;
-    struct line *l = calloc(1, sizeof(*l) + (size_t)size * sizeof(struct call));
-
-    if (!l)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for calls");
-    l->refs = 1;
-    l->scope = tfd_data_scope_ref(it->scope);
-    l->dataset = tfd_dataset_ref(it->dataset);
-    l->size = size;
-    *out = l;
-    return TFD_OK;
-}
-
-static void call_done(struct tfd_function_call *call,
-                      const struct tfd_status *st)
-{
-    struct call *c = TFD_CONTAINER_OF(call, struct call, call);
-    struct line *l = c->line;
-
-    tfd_lock(&l->scope->lock);
-    tfd_status_copy(&c->st, st);
-    c->over = true;
-    tfd_cond_broadcast(&l->scope->changed);
-    tfd_unlock(&l->scope->lock);
-    unref_line(l);
-}
-
-/* The element is taken. */
-static enum tfd_code start_call(struct parallel_iterator *i,
+static enum tfd_code begin_line(struct tfd_data_iterator *it, bool keeps,
                                 struct tfd_status *st)
 {
-    const struct parallel *d = (const struct parallel *)i->iterator.dataset;
-    struct line *l = i->line;
-    struct call *c = &l->calls[(l->first + l->used) % l->size];
-    struct tfd_tensor *in = tfd_captured_args(&d->f, i->element, st);
-    struct tfd_tensor *out =
-        in ? tfd_data_element_new(d->f.out_count, st) : NULL;
+    struct parallel_iterator *i = (struct parallel_iterator *)it;
+    const struct parallel *d = (const struct parallel *)it->dataset;
 
-    if (!out) {
-        tfd_data_element_drop(in, d->f.in_count + d->f.passed);
-        free(in);
+    i->element = tfd_data_element_new(it->dataset->inputs[0]->count, st);
+    if (!i->element)
         return TFD_RESOURCE_EXHAUSTED;
-    }
-    *c = (struct call){
-        .call = {.function = d->f.function,
-                 .in = in,
-                 .out = out,
-                 .done = call_done},
-        .line = l,
-    };
-    l->used++;
-    tfd_refs_add(&l->refs, 1);
-    tfd_function_run(&c->call);
-    return TFD_OK;
+    return tfd_call_line_new(it, &d->f, d->calls, keeps, &i->line, st);
 }
-
-/* ---- The iterator -------------------------------------------------------- */
 
 static enum tfd_code parallel_begin(struct tfd_data_iterator *it,
                                     struct tfd_status *st)
 {
-    struct parallel_iterator *i = (struct parallel_iterator *)it;
-
-    i->element = tfd_data_element_new(it->dataset->inputs[0]->count, st);
-    return i->element ? new_line(it, &i->line, st) : TFD_RESOURCE_EXHAUSTED;
+    return begin_line(it, false, st);
 }
 
 static void parallel_end(struct tfd_data_iterator *it)
 {
     struct parallel_iterator *i = (struct parallel_iterator *)it;
-    struct line *l = i->line;
 
+    tfd_call_line_close(i->line);
     free(i->element);
-    free(i->input_st);
-    if (!l)
-        return;
-    tfd_lock(&l->scope->lock);
-    for (int64_t n = 0; n < l->used; n++) {
-        struct call *c = &l->calls[(l->first + n) % l->size];
-
-        if (!c->over)
-            tfd_function_cancel(&c->call);
-    }
-    tfd_unlock(&l->scope->lock);
-    unref_line(l);
-}
-
-static void keep_failure(struct parallel_iterator *i,
-                         const struct tfd_status *st)
-{
-    i->input_st = malloc(sizeof(*st));
-    if (i->input_st)
-        *i->input_st = *st;
-    else
-        i->input_over = true;
-}
-
-/* A failure of the input has its place behind the calls before it. */
-static enum tfd_code fill_line(struct parallel_iterator *i,
-                               struct tfd_status *st)
-{
-    while (!i->input_over && !i->input_st && i->line->used < i->line->size) {
-        struct tfd_status own = TFD_STATUS_INIT;
-
-        if (tfd_data_next(i->iterator.input, i->element, &i->input_over,
-                          &own) != TFD_OK) {
-            if (own.code == TFD_CANCELLED) {
-                tfd_status_copy(st, &own);
-                return TFD_CANCELLED;
-            }
-            keep_failure(i, &own);
-        } else if (!i->input_over) {
-            TFD_TRY(start_call(i, st));
-        }
-    }
-    return TFD_OK;
-}
-
-/* Of an iterator that is cancelled its calls are cancelled. */
-static void wait_call(struct line *l, struct call *c)
-{
-    tfd_lock(&l->scope->lock);
-    while (!c->over) {
-        if (l->scope->cancelled && !c->told) {
-            c->told = true;
-            tfd_function_cancel(&c->call);
-        }
-        tfd_cond_wait(&l->scope->changed, &l->scope->lock);
-    }
-    tfd_unlock(&l->scope->lock);
 }
 
 static enum tfd_code call_failed(const struct parallel_iterator *i,
@@ -243,49 +80,43 @@ static enum tfd_code call_failed(const struct parallel_iterator *i,
                     own->text);
 }
 
-static enum tfd_code take_first(struct parallel_iterator *i,
-                                struct tfd_tensor *out, bool *end,
-                                struct tfd_status *st)
-{
-    struct line *l = i->line;
-    struct call *c = &l->calls[l->first];
-    struct tfd_status own;
-
-    wait_call(l, c);
-    own = c->st;
-    if (own.code == TFD_OK)
-        tfd_data_element_move(out, c->call.out, i->iterator.dataset->count);
-    drop_call(c);
-    c->line = NULL;
-    l->first = (l->first + 1) % l->size;
-    l->used--;
-    return own.code == TFD_OK ? TFD_OK : call_failed(i, &own, end, st);
-}
-
 static enum tfd_code parallel_next(struct tfd_data_iterator *it,
                                    struct tfd_tensor *out, bool *end,
                                    struct tfd_status *st)
 {
     struct parallel_iterator *i = (struct parallel_iterator *)it;
-    enum tfd_code rc;
+    struct tfd_status own = TFD_STATUS_INIT;
+    enum tfd_call_outcome outcome;
+    enum tfd_code rc = TFD_OK;
 
     *end = i->is_over;
     if (i->is_over)
         return TFD_OK;
-    TFD_TRY(fill_line(i, st));
-    if (i->line->used > 0) {
-        rc = take_first(i, out, end, st);
-    } else if (i->input_st) {
-        rc = i->input_st->code;
-        tfd_status_copy(st, i->input_st);
-        free(i->input_st);
-        i->input_st = NULL;
-    } else {
-        rc = TFD_OK;
-        *end = true;
+    if (tfd_call_line_next(i->line, out, NULL, &outcome, &own) != TFD_OK) {
+        rc = own.code;
+        if (outcome == TFD_CALL_RESULT)
+            rc = call_failed(i, &own, end, st);
+        else
+            tfd_status_copy(st, &own);
     }
-    i->is_over = *end;
+    i->is_over = *end = *end || outcome == TFD_CALL_END;
     return rc;
+}
+
+/* One call at a time. */
+static enum tfd_code parallel_at(struct tfd_data_iterator *it, int64_t index,
+                                 struct tfd_tensor *out, bool *end,
+                                 struct tfd_status *st)
+{
+    struct parallel_iterator *i = (struct parallel_iterator *)it;
+    const struct parallel *d = (const struct parallel *)it->dataset;
+    struct tfd_status own = TFD_STATUS_INIT;
+
+    TFD_TRY(tfd_data_at(it->input, index, i->element, end, st));
+    if (*end ||
+        tfd_captured_call(&d->f, it->scope, i->element, out, &own) == TFD_OK)
+        return TFD_OK;
+    return call_failed(i, &own, end, st);
 }
 
 #define PARALLEL_KIND(id, name_)                           \
@@ -295,6 +126,7 @@ static enum tfd_code parallel_next(struct tfd_data_iterator *it,
         .opens_input = true,                               \
         .begin = parallel_begin,                           \
         .next = parallel_next,                             \
+        .at = parallel_at,                                 \
         .end = parallel_end,                               \
         .cardinality = parallel_cardinality,               \
         .release = parallel_release,                       \
@@ -303,11 +135,81 @@ static enum tfd_code parallel_next(struct tfd_data_iterator *it,
 PARALLEL_KIND(first, "ParallelMapV1");
 PARALLEL_KIND(second, "ParallelMapV2");
 
+/* ---- Filter -------------------------------------------------------------- */
+
+static enum tfd_code filter_begin(struct tfd_data_iterator *it,
+                                  struct tfd_status *st)
+{
+    return begin_line(it, true, st);
+}
+
+static enum tfd_code read_answer(const struct tfd_tensor *answer, bool *yes,
+                                 struct tfd_status *st)
+{
+    if (answer->dtype != TFD_BOOL || tfd_tensor_elements(answer) != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Filter predicate `f` must return a scalar bool.");
+    *yes = *(const tfd_bool *)tfd_tensor_data(answer) != 0;
+    return TFD_OK;
+}
+
+/* The next element, and whether it stays. */
+static enum tfd_code take_asked(struct parallel_iterator *i,
+                                struct tfd_tensor *out, bool *yes,
+                                struct tfd_status *st)
+{
+    struct tfd_tensor answer = TFD_TENSOR_INIT;
+    struct tfd_status own = TFD_STATUS_INIT;
+    enum tfd_call_outcome outcome;
+    enum tfd_code rc =
+        tfd_call_line_next(i->line, &answer, out, &outcome, &own);
+
+    if (rc != TFD_OK) {
+        if (outcome == TFD_CALL_RESULT)
+            tfd_data_failed(&i->iterator, &own);
+        tfd_status_copy(st, &own);
+        return rc;
+    }
+    i->is_over = outcome == TFD_CALL_END;
+    if (!i->is_over)
+        rc = read_answer(&answer, yes, st);
+    tfd_tensor_unref(&answer);
+    return rc;
+}
+
+static enum tfd_code filter_next(struct tfd_data_iterator *it,
+                                 struct tfd_tensor *out, bool *end,
+                                 struct tfd_status *st)
+{
+    struct parallel_iterator *i = (struct parallel_iterator *)it;
+    bool yes = false;
+
+    while (!i->is_over && !yes) {
+        tfd_data_element_drop(out, it->dataset->count);
+        TFD_TRY(tfd_data_scope_check(it->scope, st));
+        TFD_TRY(take_asked(i, out, &yes, st));
+    }
+    *end = i->is_over;
+    return TFD_OK;
+}
+
+static const struct tfd_dataset_kind filter_kind = {
+    .name = "ParallelFilter",
+    .iterator_size = sizeof(struct parallel_iterator),
+    .opens_input = true,
+    .same_elements = true,
+    .begin = filter_begin,
+    .next = filter_next,
+    .end = parallel_end,
+    .release = parallel_release,
+};
+
 /* ---- Making -------------------------------------------------------------- */
 
 static enum tfd_code make_parallel(struct tfd_kctx *k,
                                    const struct tfd_dataset_kind *kind,
-                                   int64_t calls, struct tfd_status *st)
+                                   int64_t calls, int32_t results,
+                                   struct tfd_status *st)
 {
     const struct tfd_dataset_maker *m = k->state;
     struct tfd_dataset *d;
@@ -319,17 +221,15 @@ static enum tfd_code make_parallel(struct tfd_kctx *k,
                         "num_parallel_calls must be greater than zero.");
     TFD_TRY(tfd_dataset_make(k, kind, sizeof(*x), 1, &d, st));
     x = (struct parallel *)d;
-    if (calls == -1)
-        calls = CALLS_AUTO * (tfd_pool_threads(d->task.pool) + 1);
-    x->calls = calls < CALLS_MAX ? calls : CALLS_MAX;
+    x->calls = calls;
     x->preserve_cardinality = m->flag;
     rc = tfd_captured_init(&x->f, k, m->function, 1, k->in_count - 2,
                            d->inputs[0]->count, d, st);
-    if (rc == TFD_OK && x->f.out_count != m->count)
+    if (rc == TFD_OK && x->f.out_count != results)
         rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
                       TFD_STR_FMT " returns %d tensors, and not %d",
                       TFD_STR_ARG(tfd_rt_function_name(m->function)),
-                      x->f.out_count, m->count);
+                      x->f.out_count, results);
     if (rc == TFD_OK)
         return tfd_dataset_output(k, d, st);
     tfd_dataset_unref(d);
@@ -341,7 +241,9 @@ static enum tfd_code first_compute(struct tfd_kctx *k, struct tfd_status *st)
     int64_t calls;
 
     TFD_TRY(tfd_check_int(k, k->in_count - 1, &calls, st));
-    return make_parallel(k, &first_kind, calls, st);
+    return make_parallel(k, &first_kind, calls,
+                         ((const struct tfd_dataset_maker *)k->state)->count,
+                         st);
 }
 
 static enum tfd_code second_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -350,7 +252,24 @@ static enum tfd_code second_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(
         tfd_dataset_int(k, k->in_count - 1, "num_parallel_calls", &calls, st));
-    return make_parallel(k, &second_kind, calls, st);
+    return make_parallel(k, &second_kind, calls,
+                         ((const struct tfd_dataset_maker *)k->state)->count,
+                         st);
+}
+
+static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    int64_t calls;
+
+    TFD_TRY(
+        tfd_dataset_int(k, k->in_count - 1, "num_parallel_calls", &calls, st));
+    return make_parallel(k, &filter_kind, calls, 1, st);
+}
+
+static enum tfd_code filter_prepare(const struct tfd_prepare *p, void *state,
+                                    struct tfd_status *st)
+{
+    return tfd_dataset_prepare(p, state, "predicate", st);
 }
 
 static enum tfd_code parallel_prepare(const struct tfd_prepare *p, void *state,
@@ -381,11 +300,16 @@ static const struct tfd_opdef ops[] = {
                 "preserve_cardinality: bool = false; "
                 "use_unbounded_threadpool: bool = false" TFD_DATA_METADATA,
                 0),
+    TFD_DATA_OP("ParallelFilterDataset", INPUTS "num_parallel_calls: int64",
+                "predicate: func; deterministic: string = 'default'; "
+                "Targuments: list(type) >= 0; ",
+                TFD_DATA_METADATA, 0),
 };
 
 static const struct tfd_kernel kernels[] = {
     TFD_DATA_KERNEL_F("ParallelMapDataset", first_compute, parallel_prepare),
     TFD_DATA_KERNEL_F("ParallelMapDatasetV2", second_compute, parallel_prepare),
+    TFD_DATA_KERNEL_F("ParallelFilterDataset", filter_compute, filter_prepare),
 };
 
 TFD_DATA_FAMILY(dataset_parallel_map);

@@ -2,6 +2,7 @@
  * dataset_map_batch.c - MapAndBatchDataset: a function for each element, and
  * several results as one.
  */
+#include "kernels/data_calls/call_line.h"
 #include "kernels/data/data_rows.h"
 #include "kernels/data/data_table.h"
 
@@ -10,14 +11,14 @@
 struct mapping {
     struct tfd_dataset dataset;
     struct tfd_captured f;
-    int64_t size;
+    int64_t size, calls;
     bool drop_remainder, preserve_cardinality;
 };
 
 struct mapping_iterator {
     struct tfd_data_iterator iterator;
-    struct tfd_tensor *element; /* of the input */
-    struct tfd_tensor *rows;    /* results of a batch */
+    struct tfd_call_line *line;
+    struct tfd_tensor *rows; /* results of a batch */
     int64_t have, capacity;
     bool is_over;
 };
@@ -42,10 +43,10 @@ static int64_t mapping_cardinality(const struct tfd_dataset *d)
 static enum tfd_code mapping_begin(struct tfd_data_iterator *it,
                                    struct tfd_status *st)
 {
-    struct mapping_iterator *i = (struct mapping_iterator *)it;
+    const struct mapping *m = (const struct mapping *)it->dataset;
 
-    i->element = tfd_data_element_new(it->dataset->inputs[0]->count, st);
-    return i->element ? TFD_OK : TFD_RESOURCE_EXHAUSTED;
+    return tfd_call_line_new(it, &m->f, m->calls, false,
+                             &((struct mapping_iterator *)it)->line, st);
 }
 
 static void drop_results(struct mapping_iterator *i)
@@ -63,8 +64,7 @@ static void mapping_end(struct tfd_data_iterator *it)
 
     drop_results(i);
     free(i->rows);
-    tfd_data_element_drop(i->element, it->dataset->inputs[0]->count);
-    free(i->element);
+    tfd_call_line_close(i->line);
 }
 
 static enum tfd_code grow_results(struct mapping_iterator *i,
@@ -109,23 +109,24 @@ static enum tfd_code result_failed(struct mapping_iterator *i,
 static enum tfd_code add_result(struct mapping_iterator *i,
                                 struct tfd_status *st)
 {
-    const struct mapping *m = (const struct mapping *)i->iterator.dataset;
     int32_t width = i->iterator.dataset->count;
     struct tfd_status own = TFD_STATUS_INIT;
+    enum tfd_call_outcome outcome;
     struct tfd_tensor *row;
 
     TFD_TRY(grow_results(i, st));
     row = i->rows + i->have * width;
     for (int32_t c = 0; c < width; c++)
         row[c] = (struct tfd_tensor)TFD_TENSOR_INIT;
-    TFD_TRY(tfd_data_next(i->iterator.input, i->element, &i->is_over, st));
-    if (i->is_over)
+    if (tfd_call_line_next(i->line, row, NULL, &outcome, &own) == TFD_OK) {
+        i->is_over = outcome == TFD_CALL_END;
+        i->have += !i->is_over;
         return TFD_OK;
-    if (tfd_captured_call(&m->f, i->iterator.scope, i->element, row, &own) !=
-        TFD_OK)
+    }
+    if (outcome == TFD_CALL_RESULT)
         return result_failed(i, &own, st);
-    i->have++;
-    return TFD_OK;
+    tfd_status_copy(st, &own);
+    return own.code;
 }
 
 static enum tfd_code mapping_next(struct tfd_data_iterator *it,
@@ -171,14 +172,13 @@ static enum tfd_code read_sizes(struct tfd_kctx *k, struct mapping *m,
                                 struct tfd_status *st)
 {
     int last = k->in_count - 3;
-    int64_t calls;
 
     TFD_TRY(tfd_dataset_int(k, last, "batch_size", &m->size, st));
     if (m->size <= 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "batch_size must be greater than zero.");
-    TFD_TRY(tfd_dataset_int(k, last + 1, "num_parallel_calls", &calls, st));
-    if (calls < 1 && calls != -1)
+    TFD_TRY(tfd_dataset_int(k, last + 1, "num_parallel_calls", &m->calls, st));
+    if (m->calls < 1 && m->calls != -1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "num_parallel_calls must be greater than zero.");
     return tfd_dataset_bool(k, last + 2, "drop_remainder", &m->drop_remainder,

@@ -115,6 +115,15 @@ def data_filters_in_parallel(side):
             numbers(5).map(failing(1)), lambda x: x > 2),
         "function fails": lambda: parallel_filter(
             numbers(5), lambda x: failing(3)(x) > 2),
+        "many": lambda: parallel_filter(
+            numbers(30), lambda x: x % 3 == 0, 5),
+        "far more": lambda: parallel_filter(
+            numbers(9), lambda x: x % 3 == 0, 100),
+        "one at a time": lambda: parallel_filter(
+            numbers(9), lambda x: x % 3 == 0, 1),
+        "pairs": lambda: parallel_filter(
+            numbers(9).map(lambda x: (x, tf.as_string(x))),
+            lambda x, s: x % 2 == 0, 3),
         "take": lambda: aliased(numbers(5).take_while(lambda x: x < 3),
                                 "ExperimentalTakeWhileDataset")}, passes=2)
     return {name: value.replace("ParallelFilter", "Filter")

@@ -1,4 +1,4 @@
-"""Cases of kernels/data/dataset_parallel_map.c."""
+"""Cases of kernels/data_calls/dataset_parallel_map.c."""
 from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (cardinalities, elements,
                                                     failing, numbers)

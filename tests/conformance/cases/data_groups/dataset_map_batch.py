@@ -19,6 +19,12 @@ def ten(x):
     return x * 10
 
 
+def looping(x):
+    """The later an element, the longer its call."""
+    return tf.while_loop(lambda i, s: i < x, lambda i, s: (i + 1, s + i),
+                         [tf.constant(0, tf.int64), tf.constant(0, tf.int64)])
+
+
 def maps():
     return {
         "of three": lambda: mapped(numbers(7), ten, 3),
@@ -41,6 +47,11 @@ def data_map_and_batch(side):
     found["size 0"] = lambda: mapped(numbers(5), ten, 0)
     found["calls 0"] = lambda: mapped(numbers(5), ten, 2, calls=hidden(
         np.int64(0)))
+    for calls in (1, 2, 5, 100):
+        found["%d calls" % calls] = lambda c=calls: mapped(
+            numbers(20), looping, 3, calls=c)
+        found["%d calls fail" % calls] = lambda c=calls: mapped(
+            numbers(9), failing(4), 2, calls=c)
     found["function fails"] = lambda: mapped(numbers(7), failing(2), 2)
     found["input fails"] = lambda: mapped(
         numbers(7).map(failing(2)), ten, 2)
