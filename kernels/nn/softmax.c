@@ -25,6 +25,7 @@ struct rows {
     int64_t size;
 };
 
+#define PASS 2048 /* elements of rows that go a step at a time together */
 #define BLOCK 256 /* elements of short rows, or exponentials nobody needs */
 
 /* The types that have loops of their own. */
@@ -37,7 +38,7 @@ SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
 /* Short rows go side by side, so that none waits for its own sum: i counts
  * elements of row r, j those of all rows. */
 #define DEFINE_LOOPS(name, T, F, to, from, exp_, log_)                         \
-    TFD_ROW_INLINE F row_sum_##name(const T *x, int64_t n, F max)              \
+    TFD_ROW_INLINE F exp_sum_##name(const T *x, int64_t n, F max)              \
     {                                                                          \
         T block[BLOCK];                                                        \
         F sum = 0;                                                             \
@@ -96,6 +97,27 @@ SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
                 y[j] = from(to(x[j]) - max[r] - sum[r]);                       \
     }                                                                          \
                                                                                \
+    /* A pass over all of them for each step: of one row alone each waits for  \
+     * the one before. */                                                      \
+    TFD_ROW_INLINE void softmax_few_##name(const T *x, T *y, int64_t n,        \
+                                           int64_t count)                      \
+    {                                                                          \
+        F some[PASS / TFD_ROW_LANES];                                          \
+                                                                               \
+        for (int64_t r = 0; r < count; r++)                                    \
+            some[r] = row_max_##name(x + r * n, 1, n);                         \
+        for (int64_t r = 0; r < count; r++)                                    \
+            for (int64_t i = r * n; i < (r + 1) * n; i++)                      \
+                y[i] = from(exp_(to(x[i]) - some[r]));                         \
+        for (int64_t r = 0; r < count; r++)                                    \
+            some[r] = row_sum_##name(y + r * n, n);                            \
+        for (int64_t r = 0; r < count; r++)                                    \
+            some[r] = 1 / some[r];                                             \
+        for (int64_t r = 0; r < count; r++)                                    \
+            for (int64_t i = r * n; i < (r + 1) * n; i++)                      \
+                y[i] = from(to(y[i]) * some[r]);                               \
+    }                                                                          \
+                                                                               \
     TFD_SIMD_LOOP(softmax_##name)                                              \
     {                                                                          \
         const struct rows *rows = arg;                                         \
@@ -109,7 +131,12 @@ SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
             }                                                                  \
             return;                                                            \
         }                                                                      \
-        for (int64_t r = begin; r < end; r++) {                                \
+        for (int64_t r = begin, few; n <= PASS && r < end; r += few) {         \
+            few = tfd_min(end - r, PASS / n);                                  \
+            softmax_few_##name((const T *)rows->x + r * n,                     \
+                               (T *)rows->y + r * n, n, few);                  \
+        }                                                                      \
+        for (int64_t r = begin; n > PASS && r < end; r++) {                    \
             const T *x = (const T *)rows->x + r * n;                           \
             T *y = (T *)rows->y + r * n;                                       \
             const F max = row_max_##name(x, 1, n);                             \
@@ -138,7 +165,7 @@ SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
             const T *x = (const T *)rows->x + r * n;                           \
             T *y = (T *)rows->y + r * n;                                       \
             const F max = row_max_##name(x, 1, n);                             \
-            const F log_sum = log_(row_sum_##name(x, n, max));                 \
+            const F log_sum = log_(exp_sum_##name(x, n, max));                 \
                                                                                \
             for (int64_t i = 0; i < n; i++)                                    \
                 y[i] = from(to(x[i]) - max - log_sum);                         \

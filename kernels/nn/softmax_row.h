@@ -40,9 +40,55 @@ TFD_ROW_INLINE float tfd_row_exp(float x)
 
 #define TFD_ROW_LARGER(a, b) ((b) > (a) ? (b) : (a))
 
+/* Of vectors: a += b, and a = TFD_ROW_LARGER(a, b). */
+#define TFD_ROW_ADD(a, b) ((a) += (b))
+#define TFD_ROW_RAISE(a, b)                                 \
+    do {                                                    \
+        const __typeof__((b) > (a)) is = (b) > (a);         \
+                                                            \
+        (a) = (__typeof__(a))(((__typeof__(is))(b)&is) |    \
+                              ((__typeof__(is))(a) & ~is)); \
+    } while (0)
+
+/* Of the first vector at `from` of that size, joined with the next. */
+#define TFD_ROW_HALVE(from, to, join)                               \
+    do {                                                            \
+        __typeof__(to) upper;                                       \
+                                                                    \
+        __builtin_memcpy(&(to), (from), sizeof(to));                \
+        __builtin_memcpy(&upper, (const char *)(from) + sizeof(to), \
+                         sizeof(to));                               \
+        join(to, upper);                                            \
+    } while (0)
+
+/* Folds TFD_ROW_LANES lanes in halves.  They are vectors by their type: of
+ * loops over lanes the compiler makes one element after the other. */
+#define TFD_ROW_FOLD(name, F, join)                         \
+    TFD_ROW_INLINE F name(const F *lane)                    \
+    {                                                       \
+        F b[4] __attribute__((vector_size(sizeof(F) * 8))); \
+        F c __attribute__((vector_size(sizeof(F) * 4)));    \
+        F d __attribute__((vector_size(sizeof(F) * 2)));    \
+        F e __attribute__((vector_size(sizeof(F))));        \
+                                                            \
+        __builtin_memcpy(b, lane, sizeof(b));               \
+        join(b[0], b[2]);                                   \
+        join(b[1], b[3]);                                   \
+        join(b[0], b[1]);                                   \
+        TFD_ROW_HALVE(&b[0], c, join);                      \
+        TFD_ROW_HALVE(&c, d, join);                         \
+        TFD_ROW_HALVE(&d, e, join);                         \
+        return e[0];                                        \
+    }
+
+static_assert(TFD_ROW_LANES == 32, "four vectors of eight");
+
 /* step is 0 where one element stands for the whole row.  Lanes are folded in
- * halves: their number is a power of 2. */
+ * halves. */
 #define TFD_ROW_FUNCTIONS(name, T, F, to, from, exp_, log_)                 \
+    TFD_ROW_FOLD(row_fold_max_##name, F, TFD_ROW_RAISE)                     \
+    TFD_ROW_FOLD(row_fold_sum_##name, F, TFD_ROW_ADD)                       \
+                                                                            \
     TFD_ROW_INLINE F row_max_##name(const T *x, int64_t step, int64_t n)    \
     {                                                                       \
         const int64_t last = n - TFD_ROW_LANES;                             \
@@ -57,14 +103,28 @@ TFD_ROW_INLINE float tfd_row_exp(float x)
                     lane[l] = TFD_ROW_LARGER(lane[l], to(x[i + l]));        \
                 more = i < last;                                            \
             }                                                               \
-            for (int width = TFD_ROW_LANES / 2; width; width /= 2)          \
-                for (int l = 0; l < width; l++)                             \
-                    lane[l] = TFD_ROW_LARGER(lane[l], lane[l + width]);     \
-            return lane[0];                                                 \
+            return row_fold_max_##name(lane);                               \
         }                                                                   \
         for (int64_t i = 0; i < n; i++)                                     \
             max = TFD_ROW_LARGER(max, to(x[i * step]));                     \
         return max;                                                         \
+    }                                                                       \
+                                                                            \
+    /* The sum of y. */                                                     \
+    TFD_ROW_INLINE F row_sum_##name(const T *y, int64_t n)                  \
+    {                                                                       \
+        F lane[TFD_ROW_LANES] = {0}, sum = 0;                               \
+        int64_t i = 0;                                                      \
+                                                                            \
+        for (; i + TFD_ROW_LANES <= n; i += TFD_ROW_LANES)                  \
+            for (int l = 0; l < TFD_ROW_LANES; l++)                         \
+                lane[l] += to(y[i + l]);                                    \
+        if (i > 0) {                                                        \
+            sum = row_fold_sum_##name(lane);                                \
+        }                                                                   \
+        for (; i < n; i++)                                                  \
+            sum += to(y[i]);                                                \
+        return sum;                                                         \
     }                                                                       \
                                                                             \
     /* y = exp(x - max), which it may overwrite; the sum of that. */        \
@@ -82,10 +142,7 @@ TFD_ROW_INLINE float tfd_row_exp(float x)
                 lane[l] += e;                                               \
             }                                                               \
         if (i > 0) {                                                        \
-            for (int width = TFD_ROW_LANES / 2; width; width /= 2)          \
-                for (int l = 0; l < width; l++)                             \
-                    lane[l] += lane[l + width];                             \
-            sum = lane[0];                                                  \
+            sum = row_fold_sum_##name(lane);                                \
         }                                                                   \
         for (; i < n; i++) {                                                \
             F e = exp_(to(x[i * step]) - max);                              \
