@@ -8,6 +8,7 @@
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/core/outputs.h"
+#include "kernels/vector/simd.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -129,24 +130,24 @@ struct inversion {
     {                                                                          \
         T *y = ((struct inversion *)arg)->y;                                   \
                                                                                \
-        for (int64_t i = begin; i < end; i++)                                  \
-            y[i] = -1;                                                         \
+        memset(y + begin, 0xff, (size_t)(end - begin) * sizeof(T)); /* -1 */   \
     }                                                                          \
                                                                                \
     static void place_##T(void *arg, int64_t begin, int64_t end)               \
     {                                                                          \
         struct inversion *v = arg;                                             \
+        const uint64_t n = (uint64_t)v->n; /* negative ones are above it */    \
         const T *x = v->x;                                                     \
         T *y = v->y;                                                           \
                                                                                \
         for (int64_t i = begin; i < end; i++)                                  \
-            if (x[i] < 0 || x[i] >= v->n)                                      \
+            if ((uint64_t)(int64_t)x[i] >= n)                                  \
                 TFD_STORE_RELAXED(&v->bad, 1);                                 \
             else                                                               \
                 TFD_STORE_RELAXED(&y[x[i]], (T)i);                             \
     }                                                                          \
                                                                                \
-    static void check_##T(void *arg, int64_t begin, int64_t end)               \
+    TFD_SIMD_LOOP(check_##T)                                                   \
     {                                                                          \
         struct inversion *v = arg;                                             \
         const T *y = v->y;                                                     \
@@ -157,6 +158,7 @@ struct inversion {
         if (any < 0)                                                           \
             TFD_STORE_RELAXED(&v->bad, 1);                                     \
     }                                                                          \
+    TFD_SIMD_CLONES(check_##T)                                                 \
                                                                                \
     /* The first fault in the order of the elements. */                        \
     static enum tfd_code fault_##T(const struct inversion *v,                  \
