@@ -173,9 +173,12 @@ TFD_HALF_LOOP(loop_min_HALF, BINARY, MIN, loop_min_FLOAT)
 TFD_BINARY_WIDE(loop_squared_steps_HALF, float, float, squared_steps_HALF)
 TFD_HALF_LOOP(loop_squared_HALF, BINARY, SQUARED, loop_squared_steps_HALF)
 
-#define LOOPS_COMPLEX(name, number, T)   \
-    LOOPS_RING(TFD_BINARY_SIMD, name, T) \
-    LOOPS_SQUARED(TFD_BINARY_SIMD, name, T)
+/* Products put vectors together anew, of which long ones need half as many. */
+#define LOOPS_COMPLEX(name, number, T)                 \
+    TFD_BINARY_SIMD(loop_add_##name, T, T, add_##name) \
+    TFD_BINARY_SIMD(loop_sub_##name, T, T, sub_##name) \
+    TFD_BINARY_WIDE(loop_mul_##name, T, T, mul_##name) \
+    LOOPS_SQUARED(TFD_BINARY_WIDE, name, T)
 TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
 
 /* ---- Strings ------------------------------------------------------------- */
