@@ -113,6 +113,14 @@ void tfd_loop_defer(struct tfd_loop *l, struct tfd_post *p)
     l->deferred_end = &p->next;
 }
 
+void tfd_loop_defer_first(struct tfd_loop *l, struct tfd_post *p)
+{
+    p->next = l->deferred;
+    l->deferred = p;
+    if (!p->next)
+        l->deferred_end = &p->next;
+}
+
 static void run_deferred_once(struct tfd_loop *l)
 {
     struct tfd_post *p = l->deferred;

@@ -64,6 +64,8 @@ void tfd_timer_stop(struct tfd_timer *t);
  * it sleeps: connections flush there, so that the replies of many small steps
  * share one system call.  Embedded; started again by each call. */
 void tfd_loop_defer(struct tfd_loop *l, struct tfd_post *p);
+/* The same, before all that is deferred by now: for what has more to write. */
+void tfd_loop_defer_first(struct tfd_loop *l, struct tfd_post *p);
 
 /* Memory for bytes that are looked at before the caller returns to the loop:
  * connections with little to read share it instead of holding a buffer each. */

@@ -160,7 +160,7 @@ enum tfd_code tfd_transfer_push(struct tfd_transfer *t, struct tfd_step *s,
     }
     *take_value = (struct tfd_tensor)TFD_TENSOR_INIT;
     if (schedule && tfd_loop_inside(t->loop))
-        tfd_loop_defer(t->loop, &t->post);
+        tfd_loop_defer_first(t->loop, &t->post); /* before what writes */
     else if (schedule)
         tfd_loop_post(t->loop, &t->post);
     return TFD_OK;

@@ -304,6 +304,45 @@ static void test_deferred_work_may_defer_itself(void **state)
     tfd_loop_free(d.loop);
 }
 
+struct ordered {
+    struct tfd_post post;
+    struct tfd_loop *loop;
+    const char *name;
+    char *order;
+};
+
+static void note_order(struct tfd_post *p)
+{
+    struct ordered *o = (struct ordered *)p;
+
+    strcat(o->order, o->name);
+    if (*o->name == 'e')
+        tfd_loop_stop(o->loop);
+}
+
+static void test_some_deferred_work_comes_first(void **state)
+{
+    struct tfd_loop *l = new_loop();
+    char order[8] = "";
+    struct ordered o[] = {
+        {{.run = note_order}, l, "a", order},
+        {{.run = note_order}, l, "b", order},
+        {{.run = note_order}, l, "c", order},
+        {{.run = note_order}, l, "d", order},
+        {{.run = note_order}, l, "e", order},
+    };
+
+    (void)state;
+    tfd_loop_defer_first(l, &o[1].post);
+    tfd_loop_defer_first(l, &o[0].post);
+    tfd_loop_defer(l, &o[2].post);
+    tfd_loop_defer(l, &o[3].post);
+    tfd_loop_defer(l, &o[4].post);
+    tfd_loop_run(l);
+    assert_string_equal(order, "abcde");
+    tfd_loop_free(l);
+}
+
 /* Whoever waits for it would wait for ever. */
 static void test_what_is_at_hand_runs_before_the_end(void **state)
 {
@@ -356,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_a_timer_that_restarts_itself_lets_others_run),
         cmocka_unit_test(test_many_timers_stay_sorted),
         cmocka_unit_test(test_deferred_work_may_defer_itself),
+        cmocka_unit_test(test_some_deferred_work_comes_first),
         cmocka_unit_test(test_what_is_at_hand_runs_before_the_end),
         cmocka_unit_test(test_a_signal_runs_on_the_loop),
     };
