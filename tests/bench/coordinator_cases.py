@@ -47,6 +47,14 @@ class Program:
 
 # ---- Cases: each makes what it needs, and gives a turn that says its steps ----
 
+def nothing(p):
+    """One request to a worker, which has nothing to do."""
+    @tf.function
+    def step():
+        pass
+    return p.scheduled(step)
+
+
 def scalar(p):
     @tf.function
     def step():
@@ -163,7 +171,7 @@ def fit_wide_deep(p):
 
 
 CASES = {f.__name__: f for f in (
-    scalar, dense, embedding, chief_assign, chief_read, creation, dataset,
+    nothing, scalar, dense, embedding, chief_assign, chief_read, creation, dataset,
     fit_mlp, fit_wide_deep)}
 
 
