@@ -106,6 +106,14 @@ static void name_peer(const struct peer *p, enum tfd_method_number method,
              (int)st->code, TOLD_MAX, st->text);
 }
 
+void tfd_eager_peer_blame(struct tfd_worker *w, struct tfd_status *st)
+{
+    struct tfd_status own = *st;
+
+    tfd_status_clear(st);
+    name_peer(peer_of(w), TFD_METHOD_RunComponentFunction, &own, st);
+}
+
 /* ---- Registering --------------------------------------------------------- */
 
 static void delist(struct peer_call *c)

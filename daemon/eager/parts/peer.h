@@ -30,6 +30,9 @@ struct tfd_worker *tfd_eager_peer_new(struct tfd_eager_tasks *c,
  * reached; at once when it is known already. */
 void tfd_eager_peer_meet(struct tfd_worker *w, tfd_worker_done_fn *done,
                          void *ctx);
+/* A failure of ours that says that the task cannot be reached becomes one of
+ * the task's, in the words that coordinators look for. */
+void tfd_eager_peer_blame(struct tfd_worker *w, struct tfd_status *st);
 void tfd_eager_peer_free(struct tfd_worker *w); /* NULL is allowed */
 
 #endif

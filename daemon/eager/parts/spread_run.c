@@ -6,6 +6,7 @@
 #include "common/base/container.h"
 #include "config/limits.h"
 #include "daemon/eager/packed.h"
+#include "daemon/eager/parts/peer.h"
 #include "daemon/eager/parts/tasks.h"
 
 #include <stdlib.h>
@@ -127,13 +128,6 @@ static void clean_up(struct tfd_eager_spread_run *r)
     }
 }
 
-static void end_run(struct tfd_eager_spread_run *r)
-{
-    tfd_timer_stop(&r->timer);
-    clean_up(r);
-    r->done(r, &r->error);
-}
-
 /* ---- Failures ------------------------------------------------------------ */
 
 /* How much a failure says of its cause. */
@@ -149,6 +143,34 @@ static enum rank rank_of(const struct tfd_status *st)
         !strstr(st->text, "calling /tensorflow.eager"))
         return RANK_ECHO;
     return RANK_CAUSE;
+}
+
+/* This task's part may find that another task cannot be reached, which its
+ * calls to that task would say only after a while.  Without the task's name a
+ * coordinator takes it for a failure of this task, and tries for ever. */
+static void blame_task(struct tfd_eager_spread_run *r)
+{
+    struct tfd_worker *own = r->context->eager->options.worker, *found = NULL;
+
+    if (rank_of(&r->error) != RANK_ECHO)
+        return;
+    for (int i = 0; i < r->spread->part_count; i++) {
+        struct tfd_worker *w = r->spread->parts[i].graph->worker;
+
+        if (w != own && strstr(r->error.text, w->task) &&
+            (!found || strlen(w->task) > strlen(found->task)))
+            found = w;
+    }
+    if (found)
+        tfd_eager_peer_blame(found, &r->error);
+}
+
+static void end_run(struct tfd_eager_spread_run *r)
+{
+    tfd_timer_stop(&r->timer);
+    clean_up(r);
+    blame_task(r);
+    r->done(r, &r->error);
 }
 
 static void cancel_parts(struct tfd_eager_spread_run *r)
