@@ -8,6 +8,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/data_graph/data_writing.h"
+#include "kernels/data_graph/data_fingerprint.h"
 #include "common/base/container.h"
 
 #include <stdlib.h>
@@ -102,95 +103,15 @@ static enum tfd_code graph_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Fingerprint --------------------------------------------------------- */
 
-/* FNV-1a: of the same dataset it is the same in every process. */
-#define HASH_START UINT64_C(14695981039346656037)
-#define HASH_PRIME UINT64_C(1099511628211)
-
-static uint64_t mix(uint64_t h, struct tfd_str s)
-{
-    for (size_t i = 0; i < s.size; i++)
-        h = (h ^ (uint8_t)s.data[i]) * HASH_PRIME;
-    return (h ^ s.size) * HASH_PRIME;
-}
-
-/* A function is not named, as tracing counts names up; what it is comes with
- * the library. */
-static uint64_t hash_attr(const struct tfd_attr *a)
-{
-    uint64_t h = mix(HASH_START, a->name);
-
-    return tfd_data_library_name(a->value).size ? h : mix(h, a->value);
-}
-
-/* Attributes come in any order. */
-static uint64_t mix_function(uint64_t h, const struct tfd_function *f)
-{
-    for (int32_t i = 0; i < f->node_count; i++) {
-        const struct tfd_function_node *n = &f->nodes[i];
-        uint64_t attrs = 0;
-
-        h = mix(mix(h, n->name), n->op);
-        for (int32_t k = 0; k < n->in_count; k++)
-            h = mix(h, n->in[k]);
-        for (int32_t k = 0; k < n->attr_count; k++)
-            if (!tfd_str_is(n->attrs[k].name, "metadata"))
-                attrs += hash_attr(&n->attrs[k]);
-        h = (h ^ attrs) * HASH_PRIME;
-    }
-    return h;
-}
-
-static uint64_t mix_value(uint64_t h, const struct tfd_tensor *t,
-                          struct tfd_bytes *text)
-{
-    tfd_bytes_clear(text);
-    if (t->dtype == TFD_RESOURCE)
-        return mix(h, TFD_STR("resource"));
-    tfd_tensor_proto_encode(text, t, NULL);
-    return mix(h, tfd_bytes_view(text));
-}
-
-static uint64_t mix_node(uint64_t h, const struct tfd_data_node *n,
-                         struct tfd_bytes *text)
-{
-    h = mix(h, n->op);
-    for (int32_t i = 0; i < n->attr_count; i++)
-        if (!tfd_str_is(n->attrs[i].name, "metadata"))
-            h = (h ^ hash_attr(&n->attrs[i])) * HASH_PRIME;
-    for (int32_t i = 0; i < n->in_count; i++)
-        if (n->in[i].node >= 0)
-            h = (h ^ (uint64_t)n->in[i].node) * HASH_PRIME;
-        else
-            h = mix_value(h, n->in[i].value, text);
-    return h;
-}
-
-static enum tfd_code write_fingerprint(struct tfd_kctx *k,
-                                       const struct tfd_data_nodes *g,
-                                       const struct tfd_data_library *l,
-                                       struct tfd_status *st)
-{
-    struct tfd_bytes text;
-    uint64_t h = HASH_START;
-    enum tfd_code rc;
-
-    tfd_bytes_init(&text, (size_t)TFD_GRAPH_SIZE_MAX);
-    for (int32_t i = 0; i < g->count; i++)
-        h = mix_node(h, g->node[i], &text);
-    for (const struct tfd_data_function *f = l->first; f; f = f->next)
-        h = mix_function(h, f->function);
-    rc = tfd_bytes_ok(&text, "a dataset's fingerprint", st);
-    tfd_bytes_deinit(&text);
-    TFD_TRY(rc);
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_UINT64, &scalar, st));
-    *(uint64_t *)tfd_tensor_data(&k->out[0]) = h;
-    return TFD_OK;
-}
-
 static enum tfd_code fingerprint_compute(struct tfd_kctx *k,
                                          struct tfd_status *st)
 {
-    return with_nodes(k, write_fingerprint, st);
+    uint64_t found;
+
+    TFD_TRY(tfd_data_fingerprint(&k->in[0], &found, st));
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_UINT64, &scalar, st));
+    *(uint64_t *)tfd_tensor_data(&k->out[0]) = found;
+    return TFD_OK;
 }
 
 /* ---- Wrappers ------------------------------------------------------------ */

@@ -5,13 +5,22 @@
  */
 #include "kernels/data_sources/data_file.h"
 
+#include "config/limits.h"
+
+#include <snappy-c.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #define BUFFER_SIZE ((size_t)256 << 10)
 
+/* The densest element of Snappy, a copy of 64 bytes, takes three. */
+#define SNAPPY_RATIO_MAX 32
+#define BLOCK_HEAD 4
+
 struct tfd_data_unpack {
+    bool is_snappy;
+    struct tfd_bytes block; /* of Snappy */
     z_stream z;
     bool is_over; /* the compressed stream has ended */
     char packed[BUFFER_SIZE];
@@ -41,6 +50,11 @@ static enum tfd_code begin_unpack(struct tfd_data_file *f,
     int bits = compression == TFD_DATA_GZIP ? 15 + 16 : 15;
 
     f->unpack = calloc(1, sizeof(*f->unpack));
+    if (f->unpack && compression == TFD_DATA_SNAPPY) {
+        f->unpack->is_snappy = true;
+        tfd_bytes_init(&f->unpack->block, TFD_DATA_RECORD_SIZE_MAX);
+        return TFD_OK;
+    }
     if (f->unpack && inflateInit2(&f->unpack->z, bits) == Z_OK)
         return TFD_OK;
     free(f->unpack);
@@ -68,7 +82,9 @@ enum tfd_code tfd_data_file_open(struct tfd_data_file *f,
 
 void tfd_data_file_close(struct tfd_data_file *f)
 {
-    if (f->unpack)
+    if (f->unpack && f->unpack->is_snappy)
+        tfd_bytes_deinit(&f->unpack->block);
+    else if (f->unpack)
         (void)inflateEnd(&f->unpack->z);
     free(f->unpack);
     free(f->buffer);
@@ -124,12 +140,79 @@ static enum tfd_code unpack_some(struct tfd_data_file *f, struct tfd_status *st)
     return TFD_OK;
 }
 
+static enum tfd_code damaged_block(struct tfd_status *st)
+{
+    return tfd_fail(st, TFD_DATA_LOSS, "a block of Snappy that is damaged");
+}
+
+/* The compressed bytes of the next block; *end: there is none. */
+static enum tfd_code read_block(struct tfd_data_file *f, bool *end,
+                                struct tfd_status *st)
+{
+    struct tfd_bytes *block = &f->unpack->block;
+    unsigned char head[BLOCK_HEAD];
+    size_t got, size = 0;
+    char *to;
+
+    TFD_TRY(read_file(f, head, sizeof(head), &got, st));
+    *end = got == 0;
+    if (*end)
+        return TFD_OK;
+    for (int i = 0; i < BLOCK_HEAD; i++)
+        size = size << 8 | head[i];
+    if (got < sizeof(head))
+        return damaged_block(st);
+    if (size > f->file.size - f->offset)
+        return tfd_fail(st, TFD_DATA_LOSS,
+                        "Failed to read %zu bytes from file. Possible data "
+                        "corruption.",
+                        size);
+    tfd_bytes_clear(block);
+    to = tfd_bytes_extend(block, size);
+    TFD_TRY(tfd_bytes_ok(block, "a block of Snappy", st));
+    return read_file(f, to, size, &got, st);
+}
+
+/* A block is as large as who wrote it liked; the buffer grows. */
+static enum tfd_code unpack_block(struct tfd_data_file *f,
+                                  struct tfd_status *st)
+{
+    const struct tfd_bytes *block = &f->unpack->block;
+    size_t size;
+    char *more;
+    bool end;
+
+    TFD_TRY(read_block(f, &end, st));
+    if (end)
+        return TFD_OK;
+    if (snappy_uncompressed_length(block->data, block->size, &size) !=
+            SNAPPY_OK ||
+        size / SNAPPY_RATIO_MAX > block->size)
+        return damaged_block(st);
+    more = size > BUFFER_SIZE ? realloc(f->buffer, size) : f->buffer;
+    if (!more)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for a block of %zu bytes", size);
+    f->buffer = more;
+    if (snappy_uncompress(block->data, block->size, f->buffer, &size) !=
+        SNAPPY_OK)
+        return damaged_block(st);
+    f->have = size;
+    return TFD_OK;
+}
+
 /* Fills the empty buffer; it stays empty at the end. */
 static enum tfd_code fill_buffer(struct tfd_data_file *f, struct tfd_status *st)
 {
     f->at = f->have = 0;
     if (!f->unpack)
         return read_file(f, f->buffer, BUFFER_SIZE, &f->have, st);
+    if (f->unpack->is_snappy) {
+        do {
+            TFD_TRY(unpack_block(f, st));
+        } while (f->have == 0 && f->offset < f->file.size);
+        return TFD_OK;
+    }
     do {
         TFD_TRY(unpack_some(f, st));
     } while (f->have == 0 &&

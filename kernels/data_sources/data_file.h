@@ -1,6 +1,10 @@
 /*
  * data_file.h - a file that is read from its beginning to its end, as it is or
- * compressed (zlib, gzip).
+ * compressed (zlib, gzip, or Snappy in blocks:
+ *
+ *     block: [u32 size, its high byte first][compressed bytes]
+ *
+ * each compressed by itself).
  *
  * Threads: one at a time; reading waits for the disk.
  */
@@ -13,6 +17,7 @@ enum tfd_data_compression {
     TFD_DATA_PLAIN,
     TFD_DATA_ZLIB,
     TFD_DATA_GZIP,
+    TFD_DATA_SNAPPY,
 };
 
 struct tfd_data_unpack; /* of a compressed file */
@@ -27,7 +32,7 @@ struct tfd_data_file { /* all zero: not open */
     struct tfd_data_unpack *unpack; /* NULL: plain */
 };
 
-/* "", "ZLIB", "GZIP". */
+/* "", "ZLIB", "GZIP": what datasets of a program's files may have. */
 enum tfd_code tfd_data_file_compression(struct tfd_str name,
                                         enum tfd_data_compression *out,
                                         struct tfd_status *st) TFD_MUST_USE;

@@ -1,22 +1,13 @@
 /*
  * dataset_files.c - datasets of files: the lines of texts, the records of
  * TFRecord files.
- *
- *     record: [u64 length][u32 check of it][length bytes][u32 check of them]
- *
- * Checks are CRC-32C, masked as TensorFlow masks them.  As there, a file ends
- * where no whole length with its check follows; what else is cut is an error.
  */
 #include "kernels/data/data_table.h"
-#include "kernels/data_sources/data_file.h"
+#include "kernels/data_sources/record_file.h"
 
-#include "common/base/crc32c.h"
 #include "config/limits.h"
 
 #include <stdlib.h>
-
-#define CHECK_SIZE 4
-#define HEAD_SIZE (8 + CHECK_SIZE)
 
 struct files {
     struct tfd_dataset dataset;
@@ -26,9 +17,8 @@ struct files {
 
 struct files_iterator {
     struct tfd_data_iterator iterator;
-    struct tfd_data_file file;
-    int64_t next;    /* name */
-    uint64_t offset; /* of the next record, in what is unpacked */
+    struct tfd_record_file records; /* lines: only its file */
+    int64_t next;                   /* name */
     bool is_open;
     struct tfd_bytes line;
 };
@@ -52,7 +42,7 @@ static void files_end(struct tfd_data_iterator *it)
 {
     struct files_iterator *i = (struct files_iterator *)it;
 
-    tfd_data_file_close(&i->file);
+    tfd_record_file_close(&i->records);
     tfd_bytes_deinit(&i->line);
 }
 
@@ -64,14 +54,13 @@ static enum tfd_code open_next(struct files_iterator *i, struct tfd_status *st)
     const struct tfd_tstring *names = tfd_tensor_data(&d->names);
     enum tfd_code rc;
 
-    rc = tfd_data_file_open(&i->file, d->dataset.task.files,
-                            tfd_tstring_view(&names[i->next]), d->compression,
-                            st);
+    rc = tfd_record_file_open(&i->records, d->dataset.task.files,
+                              tfd_tstring_view(&names[i->next]), d->compression,
+                              st);
     i->next++;
-    i->offset = 0;
     i->is_open = rc == TFD_OK;
     if (rc != TFD_OK)
-        tfd_data_file_close(&i->file);
+        tfd_record_file_close(&i->records);
     return rc;
 }
 
@@ -80,7 +69,7 @@ typedef enum tfd_code read_fn(struct files_iterator *i, struct tfd_tensor *out,
 
 static void leave_file(struct files_iterator *i)
 {
-    tfd_data_file_close(&i->file);
+    tfd_record_file_close(&i->records);
     i->is_open = false;
 }
 
@@ -125,7 +114,7 @@ static enum tfd_code put_string(struct tfd_tensor *out, struct tfd_str text,
 static enum tfd_code read_line(struct files_iterator *i, struct tfd_tensor *out,
                                bool *end, struct tfd_status *st)
 {
-    TFD_TRY(tfd_data_file_line(&i->file, &i->line, end, st));
+    TFD_TRY(tfd_data_file_line(&i->records.file, &i->line, end, st));
     return *end ? TFD_OK : put_string(out, tfd_bytes_view(&i->line), st);
 }
 
@@ -138,100 +127,19 @@ static enum tfd_code lines_next(struct tfd_data_iterator *it,
 
 /* ---- Records ------------------------------------------------------------- */
 
-static uint64_t little(const uint8_t *bytes, int count)
-{
-    uint64_t v = 0;
-
-    for (int i = 0; i < count; i++)
-        v |= (uint64_t)bytes[i] << 8 * i;
-    return v;
-}
-
-/* `size` bytes at `at` and their check into the line's buffer; *got: of both.
- */
-static enum tfd_code read_checked(struct files_iterator *i, uint64_t at,
-                                  size_t size, size_t *got,
-                                  struct tfd_status *st)
-{
-    char *data;
-
-    tfd_bytes_clear(&i->line);
-    data = tfd_bytes_extend(&i->line, size + CHECK_SIZE);
-    if (!data)
-        return tfd_bytes_ok(&i->line, "a record", st);
-    TFD_TRY(tfd_data_file_read(&i->file, data, size + CHECK_SIZE, got, st));
-    if (*got == size + CHECK_SIZE &&
-        tfd_crc32c_mask(tfd_crc32c(data, size)) !=
-            (uint32_t)little((const uint8_t *)data + size, CHECK_SIZE))
-        return tfd_fail(st, TFD_DATA_LOSS, "corrupted record at %llu%s",
-                        (unsigned long long)at,
-                        at == 0 ? " (Is this even a TFRecord file?)" : "");
-    return TFD_OK;
-}
-
-/* In TensorFlow's words, its lonely quotation mark included. */
-static enum tfd_code truncated(const struct files_iterator *i,
-                               struct tfd_status *st)
-{
-    const struct files *d = (const struct files *)i->iterator.dataset;
-
-    return tfd_fail(
-        st, TFD_DATA_LOSS, "truncated record at %llu' failed with %s",
-        (unsigned long long)i->offset,
-        d->compression == TFD_DATA_PLAIN ? "Read less bytes than requested"
-                                         : "EOF reached");
-}
-
-/* What comes before the first record that is asked for. */
-static enum tfd_code skip_to(struct files_iterator *i, uint64_t offset,
-                             struct tfd_status *st)
-{
-    char junk[4096];
-
-    while (i->offset < offset) {
-        uint64_t left = offset - i->offset;
-        size_t got;
-
-        TFD_TRY(tfd_data_file_read(
-            &i->file, junk, left < sizeof(junk) ? (size_t)left : sizeof(junk),
-            &got, st));
-        if (got == 0)
-            return TFD_OK;
-        i->offset += got;
-    }
-    return TFD_OK;
-}
-
 static enum tfd_code read_record(struct files_iterator *i,
                                  struct tfd_tensor *out, bool *end,
                                  struct tfd_status *st)
 {
     const struct files *d = (const struct files *)i->iterator.dataset;
     const int64_t *offsets = tfd_tensor_data(&d->offsets);
-    uint64_t length;
-    size_t got;
+    struct tfd_str record;
 
-    if (i->offset == 0 && offsets && offsets[i->next - 1] > 0)
-        TFD_TRY(skip_to(i, (uint64_t)offsets[i->next - 1], st));
-    TFD_TRY(read_checked(i, i->offset, HEAD_SIZE - CHECK_SIZE, &got, st));
-    *end = got < HEAD_SIZE;
-    if (*end)
-        return TFD_OK;
-    length = little((const uint8_t *)i->line.data, 8);
-    if (length > tfd_data_file_left(&i->file))
-        return truncated(i, st);
-    if (length > TFD_DATA_RECORD_SIZE_MAX - CHECK_SIZE)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "a record of %llu bytes at %llu; at most %zu are "
-                        "possible",
-                        (unsigned long long)length,
-                        (unsigned long long)i->offset,
-                        TFD_DATA_RECORD_SIZE_MAX - CHECK_SIZE);
-    TFD_TRY(read_checked(i, i->offset + HEAD_SIZE, (size_t)length, &got, st));
-    if (got < length + CHECK_SIZE)
-        return truncated(i, st);
-    i->offset += length + HEAD_SIZE + CHECK_SIZE;
-    return put_string(out, (struct tfd_str){i->line.data, (size_t)length}, st);
+    if (i->records.offset == 0 && offsets && offsets[i->next - 1] > 0)
+        TFD_TRY(tfd_record_file_skip_to(&i->records,
+                                        (uint64_t)offsets[i->next - 1], st));
+    TFD_TRY(tfd_record_file_next(&i->records, &record, end, st));
+    return *end ? TFD_OK : put_string(out, record, st);
 }
 
 static enum tfd_code records_next(struct tfd_data_iterator *it,

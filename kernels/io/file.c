@@ -95,3 +95,33 @@ enum tfd_code tfd_file_read_all(struct tfd_file_access *a, struct tfd_str name,
     a->close(a, &f);
     return rc;
 }
+
+static bool made(enum tfd_code rc)
+{
+    return rc == TFD_OK || rc == TFD_ALREADY_EXISTS;
+}
+
+/* Upwards until one is there, and down again. */
+enum tfd_code tfd_file_make_dirs(struct tfd_file_access *a, struct tfd_str dir,
+                                 struct tfd_status *st)
+{
+    struct tfd_str there = dir;
+    enum tfd_code rc;
+
+    while (!made(rc = a->make_dir(a, there, NULL))) {
+        struct tfd_str parent = tfd_file_dirname(there);
+
+        if (rc != TFD_NOT_FOUND || parent.size == 0 ||
+            parent.size >= there.size)
+            return a->make_dir(a, there, st);
+        there = parent;
+    }
+    for (size_t n = there.size + 1; n <= dir.size; n++) {
+        if (n < dir.size && dir.data[n] != '/')
+            continue;
+        rc = a->make_dir(a, (struct tfd_str){dir.data, n}, NULL);
+        if (!made(rc))
+            return a->make_dir(a, (struct tfd_str){dir.data, n}, st);
+    }
+    return TFD_OK;
+}

@@ -86,4 +86,8 @@ enum tfd_code tfd_file_read_all(struct tfd_file_access *a, struct tfd_str name,
                                 struct tfd_bytes *out,
                                 struct tfd_status *st) TFD_MUST_USE;
 
+/* A directory with all that are missing above it. */
+enum tfd_code tfd_file_make_dirs(struct tfd_file_access *a, struct tfd_str dir,
+                                 struct tfd_status *st) TFD_MUST_USE;
+
 #endif

@@ -44,37 +44,6 @@ static enum tfd_code read_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- WriteFile ----------------------------------------------------------- */
 
-static bool made(enum tfd_code rc)
-{
-    return rc == TFD_OK || rc == TFD_ALREADY_EXISTS;
-}
-
-/* All directories of a name that are missing: upwards until one is there, and
- * down again. */
-static enum tfd_code make_dirs(struct tfd_file_access *a, struct tfd_str dir,
-                               struct tfd_status *st)
-{
-    struct tfd_str there = dir;
-    enum tfd_code rc;
-
-    while (!made(rc = a->make_dir(a, there, NULL))) {
-        struct tfd_str parent = tfd_file_dirname(there);
-
-        if (rc != TFD_NOT_FOUND || parent.size == 0 ||
-            parent.size >= there.size)
-            return a->make_dir(a, there, st);
-        there = parent;
-    }
-    for (size_t n = there.size + 1; n <= dir.size; n++) {
-        if (n < dir.size && dir.data[n] != '/')
-            continue;
-        rc = a->make_dir(a, (struct tfd_str){dir.data, n}, NULL);
-        if (!made(rc))
-            return a->make_dir(a, (struct tfd_str){dir.data, n}, st);
-    }
-    return TFD_OK;
-}
-
 static enum tfd_code open_draft(struct tfd_file_draft *d,
                                 struct tfd_file_access *a, struct tfd_str name,
                                 struct tfd_status *st)
@@ -85,7 +54,7 @@ static enum tfd_code open_draft(struct tfd_file_draft *d,
 
     if (rc != TFD_NOT_FOUND || dir.size == 0)
         return tfd_status_copy(st, &cause);
-    TFD_TRY(make_dirs(a, dir, st));
+    TFD_TRY(tfd_file_make_dirs(a, dir, st));
     return tfd_file_draft_open(d, a, name, st);
 }
 

@@ -47,7 +47,8 @@ BEGIN {
     beside["kernels/core"] = "layout math state vector"
     beside["kernels/data"] = "core data_saved io random"
     beside["kernels/data_calls"] = "core data"
-    beside["kernels/data_files"] = "checkpoint core data data_saved io"
+    beside["kernels/data_files"] = "checkpoint core data data_graph " \
+        "data_saved data_sources io"
     beside["kernels/data_graph"] = "core data data_saved"
     beside["kernels/data_groups"] = "core data data_calls"
     beside["kernels/data_order"] = "core data random"

@@ -1,0 +1,142 @@
+/*
+ * data_fingerprint.c - see fingerprint.h.
+ */
+#include "kernels/data_graph/data_fingerprint.h"
+
+#include "config/limits.h"
+#include "kernels/data_graph/data_library.h"
+
+/* FNV-1a: of the same dataset it is the same in every process. */
+#define HASH_START UINT64_C(14695981039346656037)
+#define HASH_PRIME UINT64_C(1099511628211)
+
+static uint64_t mix(uint64_t h, struct tfd_str s)
+{
+    for (size_t i = 0; i < s.size; i++)
+        h = (h ^ (uint8_t)s.data[i]) * HASH_PRIME;
+    return (h ^ s.size) * HASH_PRIME;
+}
+
+/* A function is not named, as tracing counts names up; what it is comes with
+ * the library. */
+static uint64_t hash_attr(const struct tfd_attr *a)
+{
+    uint64_t h = mix(HASH_START, a->name);
+
+    return tfd_data_library_name(a->value).size ? h : mix(h, a->value);
+}
+
+/* What an input names, "node:out:0" or "^node", with the node's number for its
+ * name: names, too, are counted up by tracing. */
+static uint64_t mix_input(uint64_t h, struct tfd_str in,
+                          const struct tfd_map *numbers)
+{
+    const size_t mark = in.size > 0 && in.data[0] == '^';
+    struct tfd_str name = {in.data + mark, 0}, rest;
+    uintptr_t number;
+
+    while (mark + name.size < in.size && name.data[name.size] != ':')
+        name.size++;
+    if (!tfd_map_get(numbers, name, &number))
+        return mix(h, in);
+    rest = (struct tfd_str){name.data + name.size, in.size - mark - name.size};
+    return mix((h ^ (number << 1 | mark)) * HASH_PRIME, rest);
+}
+
+/* Attributes come in any order. */
+static uint64_t mix_function_node(uint64_t h, const struct tfd_function_node *n,
+                                  const struct tfd_map *numbers)
+{
+    uint64_t attrs = 0;
+
+    h = mix(h, n->op);
+    for (int32_t k = 0; k < n->in_count; k++)
+        h = mix_input(h, n->in[k], numbers);
+    for (int32_t k = 0; k < n->attr_count; k++)
+        if (!tfd_str_is(n->attrs[k].name, "metadata"))
+            attrs += hash_attr(&n->attrs[k]);
+    return (h ^ attrs) * HASH_PRIME;
+}
+
+static enum tfd_code mix_function(uint64_t *h, const struct tfd_function *f,
+                                  struct tfd_status *st)
+{
+    struct tfd_map numbers;
+    bool ok = true;
+
+    tfd_map_init(&numbers);
+    for (int32_t i = 0; ok && i < f->node_count; i++)
+        ok = tfd_map_put(&numbers, f->nodes[i].name, (uintptr_t)i);
+    for (int32_t i = 0; ok && i < f->node_count; i++)
+        *h = mix_function_node(*h, &f->nodes[i], &numbers);
+    for (int32_t i = 0; ok && i < f->op.out_count; i++)
+        *h = mix_input(*h, f->ret[i], &numbers);
+    tfd_map_deinit(&numbers);
+    return ok ? TFD_OK
+              : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                         "no memory for a dataset's fingerprint");
+}
+
+static uint64_t mix_value(uint64_t h, const struct tfd_tensor *t,
+                          struct tfd_bytes *text)
+{
+    tfd_bytes_clear(text);
+    if (t->dtype == TFD_RESOURCE)
+        return mix(h, TFD_STR("resource"));
+    tfd_tensor_proto_encode(text, t, NULL);
+    return mix(h, tfd_bytes_view(text));
+}
+
+static uint64_t mix_node(uint64_t h, const struct tfd_data_node *n,
+                         struct tfd_bytes *text)
+{
+    h = mix(h, n->op);
+    for (int32_t i = 0; i < n->attr_count; i++)
+        if (!tfd_str_is(n->attrs[i].name, "metadata"))
+            h = (h ^ hash_attr(&n->attrs[i])) * HASH_PRIME;
+    for (int32_t i = 0; i < n->in_count; i++)
+        if (n->in[i].node >= 0)
+            h = (h ^ (uint64_t)n->in[i].node) * HASH_PRIME;
+        else
+            h = mix_value(h, n->in[i].value, text);
+    return h;
+}
+
+static enum tfd_code mix_all(const struct tfd_data_nodes *g,
+                             const struct tfd_data_library *l, uint64_t *out,
+                             struct tfd_status *st)
+{
+    struct tfd_bytes text;
+    uint64_t h = HASH_START;
+    enum tfd_code rc;
+
+    tfd_bytes_init(&text, (size_t)TFD_GRAPH_SIZE_MAX);
+    for (int32_t i = 0; i < g->count; i++)
+        h = mix_node(h, g->node[i], &text);
+    rc = tfd_bytes_ok(&text, "a dataset's fingerprint", st);
+    for (const struct tfd_data_function *f = l->first; rc == TFD_OK && f;
+         f = f->next)
+        rc = mix_function(&h, f->function, st);
+    tfd_bytes_deinit(&text);
+    *out = h;
+    return rc;
+}
+
+enum tfd_code tfd_data_fingerprint(const struct tfd_tensor *dataset,
+                                   uint64_t *out, struct tfd_status *st)
+{
+    struct tfd_data_nodes g;
+    struct tfd_data_library l;
+    enum tfd_code rc;
+
+    tfd_data_nodes_init(&g);
+    tfd_data_library_init(&l);
+    rc = tfd_data_nodes_fill(&g, dataset, st);
+    if (rc == TFD_OK)
+        rc = tfd_data_library_fill(&l, &g, st);
+    if (rc == TFD_OK)
+        rc = mix_all(&g, &l, out, st);
+    tfd_data_library_deinit(&l);
+    tfd_data_nodes_deinit(&g);
+    return rc;
+}
