@@ -93,3 +93,9 @@ def p09_backup(server):
 @test(limit=180)
 def p10_old_checkpoint(server):
     plays(server, "p10_old_checkpoint")
+
+
+@test(limit=240)
+def p11_saves(server):
+    plays(server, "p11_saves", data=("SaveDataset", "LoadDataset",
+                                     "SnapshotDatasetV2", "CompressElement"))

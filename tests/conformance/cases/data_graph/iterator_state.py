@@ -2,6 +2,8 @@
 from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (data, failing, note,
                                                     numbers, plain, raw, walk)
+from tests.conformance.cases.data_files.dataset_save import (
+    loaded, one_after_the_other, saved)
 from tests.conformance.cases.data_sources.dataset_files import records
 from tests.conformance.scenarios import fresh_graph, told
 from tests.conformance.table import scenario
@@ -134,7 +136,11 @@ def data_iterator_states_of_files(side):
     out, made = {}, {}
     files = [records(side, "r%d" % i, [b"%d.%d" % (i, k) for k in range(3)])
              for i in range(3)]
+    with tf.Graph().as_default(), tf.Session() as session:
+        session.run(saved(data.range(7), side.path("saved"), "",
+                          lambda x: x % 2))
     for name, dataset in {
+            "saved": loaded(side.path("saved"), reader=one_after_the_other),
             "records": tf.data.TFRecordDataset(files),
             "lines": tf.data.TextLineDataset(files),
             "flat": data.from_tensor_slices(files).flat_map(
