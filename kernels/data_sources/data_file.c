@@ -7,6 +7,7 @@
 
 #include "config/limits.h"
 
+#include <assert.h>
 #include <snappy-c.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,4 +290,19 @@ enum tfd_code tfd_data_file_line(struct tfd_data_file *f, struct tfd_bytes *out,
     }
     *end = !any;
     return tfd_bytes_ok(out, "a line", st);
+}
+
+enum tfd_code tfd_data_file_peek(struct tfd_data_file *f, struct tfd_str *out,
+                                 struct tfd_status *st)
+{
+    if (f->at == f->have)
+        TFD_TRY(fill_buffer(f, st));
+    *out = (struct tfd_str){f->buffer + f->at, f->have - f->at};
+    return TFD_OK;
+}
+
+void tfd_data_file_skip(struct tfd_data_file *f, size_t size)
+{
+    assert(size <= f->have - f->at);
+    f->at += size;
 }

@@ -52,4 +52,11 @@ uint64_t tfd_data_file_left(const struct tfd_data_file *f);
 enum tfd_code tfd_data_file_line(struct tfd_data_file *f, struct tfd_bytes *out,
                                  bool *end, struct tfd_status *st) TFD_MUST_USE;
 
+/* What is there without waiting, at least a byte unless the file has ended; the
+ * buffer's until the next call. */
+enum tfd_code tfd_data_file_peek(struct tfd_data_file *f, struct tfd_str *out,
+                                 struct tfd_status *st) TFD_MUST_USE;
+/* So many of the bytes that were there are taken. */
+void tfd_data_file_skip(struct tfd_data_file *f, size_t size);
+
 #endif

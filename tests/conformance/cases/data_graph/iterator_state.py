@@ -4,7 +4,8 @@ from tests.conformance.cases.data.pipelines import (data, failing, note,
                                                     numbers, plain, raw, walk)
 from tests.conformance.cases.data_files.dataset_save import (
     loaded, one_after_the_other, saved)
-from tests.conformance.cases.data_sources.dataset_files import records
+from tests.conformance.cases.data_sources.dataset_csv import csv
+from tests.conformance.cases.data_sources.dataset_files import records, write
 from tests.conformance.scenarios import fresh_graph, told
 from tests.conformance.table import scenario
 
@@ -136,6 +137,8 @@ def data_iterator_states_of_files(side):
     out, made = {}, {}
     files = [records(side, "r%d" % i, [b"%d.%d" % (i, k) for k in range(3)])
              for i in range(3)]
+    texts = [write(side, "t%d" % i, b"%d,a\n%d,\"b\n\"\n" % (i, i + 7))
+             for i in range(3)]
     with tf.Graph().as_default(), tf.Session() as session:
         session.run(saved(data.range(7), side.path("saved"), "",
                           lambda x: x % 2))
@@ -143,6 +146,7 @@ def data_iterator_states_of_files(side):
             "saved": loaded(side.path("saved"), reader=one_after_the_other),
             "records": tf.data.TFRecordDataset(files),
             "lines": tf.data.TextLineDataset(files),
+            "columns": csv(texts, "is"),
             "flat": data.from_tensor_slices(files).flat_map(
                 tf.data.TFRecordDataset)}.items():
         pair = [tf.data.make_initializable_iterator(plain(dataset))
