@@ -26,7 +26,7 @@ OF_A_PIPELINE = "what files hold: the pipeline of tests/bench/coordinator"
 OF_A_TABLE = "a row has no table to ask, which is filled once: not measured yet"
 UNMEASURED.update(dict.fromkeys((
     "auto_shard", "data_dummies", "data_seeds", "dataset_batch", "dataset_cache",
-    "dataset_count", "dataset_csv", "dataset_files", "dataset_generator", "dataset_graph",
+    "dataset_count", "dataset_chunks", "dataset_csv", "dataset_files", "dataset_generator", "dataset_graph",
     "batch_size", "dataset_branch", "dataset_examples", "dataset_group_reduce", "dataset_group_window",
     "dataset_limits", "dataset_map_batch", "dataset_matching",
     "dataset_records", "dataset_select", "dataset_sparse_batch",

@@ -1,5 +1,10 @@
 """Iterators whose step is cancelled while a function of their dataset computes,
 loops, waits or finds nothing: the step ends, and so does what ran for it."""
+import os
+import tempfile
+
+from tensorflow.python.data.ops import load_op
+
 from tests.cluster.client import expect, graph, kept_session, tf
 from tests.cluster.suite import test
 from tests.cluster.watch import wait_metric
@@ -124,3 +129,36 @@ def a_batch_of_filtered_elements_is_cancelled(cluster):
 def elements_that_compute_much_are_cancelled(cluster):
     """The one function that computes ends as it would, and none begins."""
     is_cancelled(cluster, lambda: numbers().map(computes).batch(100000))
+
+
+@test(limit=60, worker=1)
+def chunks_that_do_not_come_are_cancelled(cluster):
+    with tempfile.TemporaryDirectory() as folder:
+        is_cancelled(cluster,
+                     lambda: load_op._ListSnapshotChunksDataset(folder))
+
+
+@test(limit=60, worker=1)
+def a_snapshot_of_nothing_is_cancelled(cluster):
+    """Its folder is there, and says that nothing in it is complete."""
+    with tempfile.TemporaryDirectory() as folder:
+        is_cancelled(cluster, lambda: numbers().filter(nothing).snapshot(
+            folder))
+        found, = os.listdir(folder)
+        assert "snapshot.metadata" in os.listdir(os.path.join(folder, found))
+
+
+@test(limit=60, worker=1)
+def a_save_of_nothing_is_cancelled(cluster):
+    with tempfile.TemporaryDirectory() as folder, graph():
+        save = numbers().filter(nothing).save(folder)
+        del save
+        operation, = [op for op in tf.get_default_graph().get_operations()
+                      if op.type == "SaveDataset"]
+        session = kept_session(cluster.target())
+        with expect(tf.errors.DeadlineExceededError if cluster.server.is_tfd
+                    else tf.errors.OpError):
+            session.run(operation, options=PATIENCE)
+        session.close()
+        if cluster.server.is_tfd:
+            wait_metric(cluster["worker", 0], RUNNING, 0, 15)
