@@ -26,6 +26,8 @@ struct rows {
 };
 
 #define PASS 2048 /* elements of rows that go a step at a time together */
+#define PASS_FAR (PASS / 4) /* in a row of what comes from memory */
+#define NEAR_COUNT (1 << 17)
 #define BLOCK 256 /* elements of short rows, or exponentials nobody needs */
 
 /* The types that have loops of their own. */
@@ -122,6 +124,8 @@ SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
     {                                                                          \
         const struct rows *rows = arg;                                         \
         const int64_t n = rows->size;                                          \
+        const int64_t most =                                                   \
+            (end - begin) * n <= NEAR_COUNT ? PASS : PASS_FAR;                 \
                                                                                \
         if (n < TFD_ROW_LANES) {                                               \
             for (int64_t r = begin, few; r < end; r += few) {                  \
@@ -131,12 +135,12 @@ SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
             }                                                                  \
             return;                                                            \
         }                                                                      \
-        for (int64_t r = begin, few; n <= PASS && r < end; r += few) {         \
+        for (int64_t r = begin, few; n <= most && r < end; r += few) {         \
             few = tfd_min(end - r, PASS / n);                                  \
             softmax_few_##name((const T *)rows->x + r * n,                     \
                                (T *)rows->y + r * n, n, few);                  \
         }                                                                      \
-        for (int64_t r = begin; n > PASS && r < end; r++) {                    \
+        for (int64_t r = begin; n > most && r < end; r++) {                    \
             const T *x = (const T *)rows->x + r * n;                           \
             T *y = (T *)rows->y + r * n;                                       \
             const F max = row_max_##name(x, 1, n);                             \
