@@ -224,6 +224,8 @@
 #define TFD_COLLECTIVE_GROUP_MAX 10000
 /* Groups that a task knows; programs have one or two. */
 #define TFD_COLLECTIVE_GROUPS_MAX 1024
+/* Graphs of collectives whose next step a task knows. */
+#define TFD_STEP_SEQUENCES_MAX 4096
 /* Broadcasts whose source a leader remembers; 40 bytes and one a member. */
 #define TFD_COLLECTIVE_INSTANCES_MAX 4096
 

@@ -120,7 +120,7 @@ struct tfd_worker_ops {
     /* Waits for the peer to be reachable at most timeout_us (0: for ever). */
     void (*get_status)(struct tfd_worker *w, uint64_t timeout_us,
                        tfd_worker_status_fn *done, void *ctx);
-    /* Nobody waits any more for the get_status, create_session or
+    /* Nobody waits any more for the get_status, create_session, learn_steps or
      * register_graph that was given ctx: its done() follows whatever a peer
      * does, with CANCELLED unless it ends otherwise.  ctx may be nobody's. */
     void (*cancel_call)(struct tfd_worker *w, const void *ctx);
@@ -149,6 +149,15 @@ struct tfd_worker_ops {
      * of it runs or not, until it is cleaned up.  Its runs share it. */
     enum tfd_code (*hold_step)(struct tfd_worker *w, int64_t step,
                                struct tfd_status *st);
+    /* Of the worker in this process only: the ids of steps that sessions of
+     * several masters share (worker/collective/step_sequences.h).  Of what is
+     * learned each step takes one, and says when it has ended; 0: it must be
+     * learned again. */
+    void (*learn_steps)(struct tfd_worker *w, uint64_t graph_key,
+                        tfd_worker_done_fn *done, void *ctx);
+    int64_t (*begin_step)(struct tfd_worker *w, uint64_t graph_key);
+    void (*end_step)(struct tfd_worker *w, uint64_t graph_key, int64_t step,
+                     bool well);
     /* Drops what the step left behind; no done(). */
     void (*cleanup_graph)(struct tfd_worker *w, int64_t step_id);
     void (*cleanup_all)(struct tfd_worker *w, const struct tfd_str *containers,

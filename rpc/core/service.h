@@ -45,6 +45,7 @@
     X(43, tensorflow.WorkerService, CompleteGroup)             \
     X(44, tensorflow.WorkerService, CompleteInstance)          \
     X(45, tensorflow.WorkerService, RecvBuf)                   \
+    X(46, tensorflow.WorkerService, GetStepSequence)           \
     X(48, tensorflow.eager.EagerService, CreateContext)        \
     X(49, tensorflow.eager.EagerService, UpdateContext)        \
     X(50, tensorflow.eager.EagerService, Enqueue)              \

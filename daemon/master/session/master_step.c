@@ -288,11 +288,15 @@ static void end_step(struct tfd_master_step *step)
 {
     struct tfd_run_step *run = step->run;
     struct tfd_session *s = step->plan->session;
+    struct tfd_worker *local = s->workers[0];
 
     tfd_timer_stop(&step->timer);
     if (step->error.code == TFD_OK && !step->plan->partial)
         check_fetches(step);
     clean_up(step);
+    if (step->plan->collective_key)
+        local->ops->end_step(local, step->plan->collective_key, step->id,
+                             step->error.code == TFD_OK);
     tfd_session_log_step(s, step->id, step->start_us, &step->error);
     tfd_session_heard(s, step->error.code);
     run->step = NULL;
@@ -336,6 +340,18 @@ static void timed_out(struct tfd_timer *t)
 
 /* ---- The beginning ------------------------------------------------------- */
 
+/* 0: the leader of collectives went away amid the steps of the plan. */
+static int64_t new_id(const struct tfd_plan *p, const struct tfd_run_step *run)
+{
+    struct tfd_worker *local = p->session->workers[0];
+
+    if (run->step_id)
+        return run->step_id;
+    if (p->collective_key)
+        return local->ops->begin_step(local, p->collective_key);
+    return tfd_master_step_id(p->session->master);
+}
+
 static void prepare_step(struct tfd_master_step *step, struct tfd_run_step *run)
 {
     struct tfd_plan *p = step->plan;
@@ -343,8 +359,7 @@ static void prepare_step(struct tfd_master_step *step, struct tfd_run_step *run)
     step->run = run;
     run->step = step;
     tfd_run_trace_begin(run->trace, p->session, p->started++);
-    step->id =
-        run->step_id ? run->step_id : tfd_master_step_id(p->session->master);
+    step->id = new_id(p, run);
     step->start_us = tfd_session_log_start(p->session);
     step->number = ++p->session->master->steps_begun;
     step->pending = p->part_count + 1; /* one for begin_step() itself */
@@ -409,7 +424,13 @@ void tfd_master_step_start(struct tfd_plan *p, struct tfd_run_step *run)
         return;
     }
     prepare_step(step, run);
-    if (start_step_timer(step, run, &st) != TFD_OK)
+    if (step->id == 0)
+        (void)tfd_fail(&st, TFD_UNAVAILABLE,
+                       "The leader of collectives was restarted: which step "
+                       "is next is not known");
+    else
+        (void)!start_step_timer(step, run, &st);
+    if (st.code != TFD_OK)
         note_failure(step, &st);
     begin_step(step);
 }

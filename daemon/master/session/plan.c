@@ -5,6 +5,7 @@
  */
 #include "daemon/master/session/plan.h"
 
+#include "daemon/rewrite/collective_key.h"
 #include "daemon/rewrite/partition.h"
 #include "daemon/master/session/session_log.h"
 #include "daemon/master/session/master_step.h"
@@ -132,6 +133,9 @@ static void built(struct tfd_plan *p)
  * another one, which may be the one that is gone. */
 static void cancel_parts(struct tfd_plan *p)
 {
+    struct tfd_worker *local = p->session->workers[0];
+
+    local->ops->cancel_call(local, p);
     for (int i = 0; i < p->part_count; i++) {
         struct tfd_worker *w = p->session->workers[p->parts[i].worker];
 
@@ -190,6 +194,28 @@ void tfd_plan_lost(struct tfd_plan *p, const struct tfd_worker *w,
     cancel_parts(p);
     if (--p->registering == 0)
         built(p);
+}
+
+/* ---- Steps that are shared ----------------------------------------------- */
+
+static void steps_learned(void *ctx, const struct tfd_status *st)
+{
+    struct tfd_plan *p = ctx;
+
+    if (st->code != TFD_OK)
+        fail_plan(p, st);
+    if (--p->registering == 0)
+        built(p);
+}
+
+static void learn_steps(struct tfd_plan *p)
+{
+    struct tfd_worker *local = p->session->workers[0];
+
+    if (p->collective_key == 0)
+        return;
+    p->registering++;
+    local->ops->learn_steps(local, p->collective_key, steps_learned, p);
 }
 
 static void register_part(struct tfd_plan *p, struct tfd_plan_part *part)
@@ -278,6 +304,9 @@ static enum tfd_code partition(struct tfd_plan *p, struct tfd_arena *arena,
         TFD_TRY(tfd_twins_join(s->graph, s->device_of, &pruned, arena, st));
     if (!p->partial && !s->config.keeps_unread)
         TFD_TRY(tfd_unread_drop(s->graph, &pruned, arena, st));
+    if (!p->partial)
+        TFD_TRY(tfd_collective_key(s->graph, &pruned, s->device_of, arena,
+                                   &p->collective_key, st));
     TFD_TRY(tfd_partition(&r, defs, st));
     return take_parts(p, defs, st);
 }
@@ -321,6 +350,7 @@ static void split_up(struct tfd_build *b)
         p->registering += p->part_count;
         for (int i = 0; i < p->part_count; i++)
             register_part(p, &p->parts[i]);
+        learn_steps(p);
     }
     if (--p->registering == 0)
         built(p);
@@ -340,6 +370,17 @@ void tfd_plan_build(struct tfd_plan *p)
     p->build = (struct tfd_build){.work = build_plan, .done = split_up};
     p->build.large = tfd_session_is_large(s, TFD_STR_EMPTY);
     tfd_build_start(s, &p->build);
+}
+
+/* Where the ids of its steps are known, this is over at once. */
+void tfd_plan_learn(struct tfd_plan *p)
+{
+    p->state = TFD_PLAN_BUILDING;
+    p->session->running++;
+    p->registering = 1;
+    learn_steps(p);
+    if (--p->registering == 0)
+        built(p);
 }
 
 void tfd_plan_free(struct tfd_plan *p)

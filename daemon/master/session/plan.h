@@ -53,8 +53,9 @@ struct tfd_plan {
     struct tfd_str key;
     struct tfd_plan_part *parts;
     int part_count;
-    int client_part; /* index of the part on worker 0, or -1 */
-    int registering; /* calls not yet answered */
+    int client_part;         /* index of the part on worker 0, or -1 */
+    int registering;         /* calls not yet answered */
+    uint64_t collective_key; /* collective_key.h; 0: its steps are its own */
     struct tfd_run_step *waiters;
     struct tfd_master_step *idle; /* pooled steps */
 };
@@ -74,6 +75,9 @@ void tfd_plan_cancel(struct tfd_plan *p);
  * wait for a link to it. */
 void tfd_plan_lost(struct tfd_plan *p, const struct tfd_worker *w,
                    const struct tfd_status *why);
+/* A READY one without steps, whose steps others share: is BUILDING until it
+ * knows which is next, as the leader may have been restarted. */
+void tfd_plan_learn(struct tfd_plan *p);
 void tfd_plan_free(struct tfd_plan *p); /* no step may be running */
 
 /* ---- Between plan.c and plan_table.c --------------------------------------

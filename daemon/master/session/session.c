@@ -132,10 +132,13 @@ void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
         tfd_session_log_step(s, 0, 0, &st);
         tfd_session_heard(s, st.code);
         run->done(run, &st, NULL, 0);
-    } else if (p->state == TFD_PLAN_READY) {
+    } else if (p->state == TFD_PLAN_READY &&
+               (p->collective_key == 0 || p->running > 0)) {
         tfd_master_step_start(p, run);
     } else {
         wait_for(p, run);
+        if (p->state == TFD_PLAN_READY)
+            tfd_plan_learn(p);
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * collective_methods.c - what other tasks ask for collectives: CompleteGroup
- * and CompleteInstance, of a leader, and RecvBuf, of a member.
+ * collective_methods.c - what other tasks ask for collectives: CompleteGroup,
+ * CompleteInstance and GetStepSequence, of a leader, and RecvBuf, of a member.
  *
  * Threads: loop thread; a value may be offered by any.
  */
@@ -261,6 +261,61 @@ static void recv_buf(void *self, struct tfd_call *call)
         tfd_call_fail(call, &st);
 }
 
+/* ---- GetStepSequence ----------------------------------------------------- */
+
+static enum tfd_code put_sequence(struct tfd_collectives *all, uint64_t key,
+                                  struct tfd_bytes *b, struct tfd_status *st)
+{
+    size_t mark;
+    int64_t id;
+
+    TFD_TRY(tfd_step_sequences_peek(&all->steps, key, &id, st));
+    mark =
+        tfd_pb_begin(b, tensorflow_GetStepSequenceResponse_step_sequence_tag);
+    tfd_pb_put_int(b, tensorflow_StepSequence_graph_key_tag, (int64_t)key);
+    tfd_pb_put_int(b, tensorflow_StepSequence_next_step_id_tag, id);
+    tfd_pb_finish(b, mark);
+    return TFD_OK;
+}
+
+/* A number by itself, or packed ones. */
+static enum tfd_code put_sequences(struct tfd_collectives *all,
+                                   struct tfd_str proto, struct tfd_bytes *b,
+                                   struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field f;
+    struct tfd_str packed;
+    uint64_t key;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag != tensorflow_GetStepSequenceRequest_graph_key_tag)
+            continue;
+        if (f.wire != TFD_PB_BYTES) {
+            TFD_TRY(put_sequence(all, (uint64_t)tfd_pb_int64(&r, &f), b, st));
+            continue;
+        }
+        packed = tfd_pb_str(&r, &f);
+        while (tfd_pb_packed_varint(&packed, &key))
+            TFD_TRY(put_sequence(all, key, b, st));
+        r.failed |= packed.size > 0;
+    }
+    return tfd_service_request_end(&r, st);
+}
+
+static void get_step_sequence(void *self, struct tfd_call *call)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_message m;
+
+    tfd_message_init(&m, call->native);
+    if (put_sequences(self, call->in.proto, &m.proto, &st) == TFD_OK)
+        tfd_call_respond(call, &m);
+    else
+        tfd_call_fail(call, &st);
+    tfd_message_deinit(&m);
+}
+
 void tfd_collectives_bind(struct tfd_collectives *all)
 {
     tfd_service_bind(all->service, TFD_METHOD_CompleteGroup, complete_group,
@@ -268,4 +323,6 @@ void tfd_collectives_bind(struct tfd_collectives *all)
     tfd_service_bind(all->service, TFD_METHOD_CompleteInstance,
                      complete_instance, all);
     tfd_service_bind(all->service, TFD_METHOD_RecvBuf, recv_buf, all);
+    tfd_service_bind(all->service, TFD_METHOD_GetStepSequence,
+                     get_step_sequence, all);
 }

@@ -23,7 +23,8 @@ static int find_leader(const struct tfd_peers *peers)
     return 0;
 }
 
-/* A leader that was restarted knows no groups: its members come again. */
+/* A leader that was restarted knows no groups and counts steps anew: its
+ * members come again. */
 static void link_changed(struct tfd_peers_follower *f, int i, bool up,
                          const struct tfd_status *why)
 {
@@ -31,8 +32,10 @@ static void link_changed(struct tfd_peers_follower *f, int i, bool up,
         TFD_CONTAINER_OF(f, struct tfd_collectives, follower);
 
     (void)why;
-    if (!up && i == all->leader)
-        tfd_groups_drop_all(&all->groups);
+    if (up || i != all->leader)
+        return;
+    tfd_groups_drop_all(&all->groups);
+    tfd_step_sequences_forget(&all->steps);
 }
 
 static void numbers_gone(struct tfd_peers_follower *f,
@@ -58,6 +61,8 @@ void tfd_collectives_init(struct tfd_collectives *all, struct tfd_loop *loop,
         all->leader = find_leader(peers);
     if (peers && all->leader == tfd_peers_self(peers))
         all->leader = -1;
+    all->steps.peers = peers;
+    all->steps.leader = all->leader;
     all->follower.changed = link_changed;
     all->follower.gone = numbers_gone;
     if (all->leader >= 0)
@@ -79,5 +84,6 @@ void tfd_collectives_deinit(struct tfd_collectives *all)
     tfd_fail(&st, TFD_UNAVAILABLE, "the task is shutting down");
     tfd_collectives_stop(all, &st);
     tfd_groups_deinit(&all->groups);
+    tfd_step_sequences_deinit(&all->steps);
     tfd_buf_rendezvous_deinit(&all->bufs);
 }

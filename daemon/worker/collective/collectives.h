@@ -23,6 +23,7 @@
 #include "common/thread/crew.h"
 #include "daemon/worker/collective/buf_rendezvous.h"
 #include "daemon/worker/collective/groups.h"
+#include "daemon/worker/collective/step_sequences.h"
 #include "daemon/worker/run/step.h"
 #include "kernels/core/collective_member.h"
 #include "rpc/core/peers.h"
@@ -35,12 +36,13 @@ struct tfd_collectives {
     int leader; /* a peer; -1: this task */
     struct tfd_peers_follower follower;
     struct tfd_groups groups;
+    struct tfd_step_sequences steps;
     struct tfd_buf_rendezvous bufs;
     struct tfd_collective_call *calls; /* of other tasks, that wait */
 };
 
 /* Everything is borrowed.  service may be NULL.  Binds CompleteGroup,
- * CompleteInstance and RecvBuf.  Loop thread. */
+ * CompleteInstance, RecvBuf and GetStepSequence.  Loop thread. */
 void tfd_collectives_init(struct tfd_collectives *all, struct tfd_loop *loop,
                           struct tfd_peers *peers, struct tfd_service *service,
                           struct tfd_devices *devices);

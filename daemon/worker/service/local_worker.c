@@ -23,6 +23,7 @@ static void get_status(struct tfd_worker *w, uint64_t timeout_us,
 static void cancel_call(struct tfd_worker *w, const void *ctx)
 {
     tfd_graphs_cancel_register(service_of(w), ctx);
+    tfd_step_sequences_cancel(&service_of(w)->collectives.steps, ctx);
 }
 
 static void create_session(struct tfd_worker *w,
@@ -104,6 +105,26 @@ static enum tfd_code hold_step(struct tfd_worker *w, int64_t step,
     return tfd_rendezvous_hold(service_of(w)->rendezvous, step, st);
 }
 
+static void learn_steps(struct tfd_worker *w, uint64_t graph_key,
+                        tfd_worker_done_fn *done, void *ctx)
+{
+    tfd_step_sequences_learn(&service_of(w)->collectives.steps, graph_key, done,
+                             ctx);
+}
+
+static int64_t begin_step(struct tfd_worker *w, uint64_t graph_key)
+{
+    return tfd_step_sequences_begin(&service_of(w)->collectives.steps,
+                                    graph_key);
+}
+
+static void end_step(struct tfd_worker *w, uint64_t graph_key, int64_t step,
+                     bool well)
+{
+    tfd_step_sequences_end(&service_of(w)->collectives.steps, graph_key, step,
+                           well);
+}
+
 static void cleanup_graph(struct tfd_worker *w, int64_t step_id)
 {
     tfd_rendezvous_cleanup(service_of(w)->rendezvous, step_id);
@@ -141,6 +162,9 @@ const struct tfd_worker_ops tfd_worker_local_ops = {
     .put = tfd_worker_put_value,
     .take = tfd_worker_take_value,
     .hold_step = hold_step,
+    .learn_steps = learn_steps,
+    .begin_step = begin_step,
+    .end_step = end_step,
     .cleanup_graph = cleanup_graph,
     .cleanup_all = cleanup_all,
     .is_native = is_native,
