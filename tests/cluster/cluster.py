@@ -13,7 +13,7 @@ import threading
 import time
 
 from tests.cluster.ports import free_ports
-from tests.cluster.runner import die_with_parent, selectors_ready
+from tests.cluster.runner import WITH_PARENT, selectors_ready
 
 READY_SECONDS = 60
 DRAIN_SECONDS = 20
@@ -94,9 +94,9 @@ class Task:
         environment.update(env or {})
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
-                self.server.command + list(flags), env=environment,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                preexec_fn=die_with_parent)
+                WITH_PARENT + self.server.command + list(flags),
+                env=environment, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log)
         if wait:
             self.wait_ready()
 

@@ -38,6 +38,11 @@ def die_with_parent():
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+# Before a command: the same of one that Popen starts.  Without a preexec_fn there
+# is no fork(), whose handlers in gRPC end the child when a call is under way.
+WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
+
+
 class Child:
     """One call of a function in a forked process."""
 

@@ -5,7 +5,7 @@ import re
 import subprocess
 import termios
 
-from tests.cluster.runner import die_with_parent
+from tests.cluster.runner import WITH_PARENT
 
 SEQUENCE = re.compile(rb"\x1b\[(\?7[hl]|\d*[A-Z])|([\r\n])|([^\r\n\x1b]+)")
 
@@ -20,8 +20,8 @@ class Terminal:
         mode[1] &= ~termios.OPOST
         termios.tcsetattr(slave, termios.TCSANOW, mode)
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=slave,
-            stderr=slave, preexec_fn=die_with_parent,
+            WITH_PARENT + command, stdin=subprocess.DEVNULL, stdout=slave,
+            stderr=slave,
             env=dict(os.environ, TERM="xterm", **environment))
         os.close(slave)
         self.master, self.bytes = master, b""

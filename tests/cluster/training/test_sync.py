@@ -6,7 +6,7 @@ import sys
 from tests.cluster import sync_worker
 from tests.cluster.client import graph, np, run, tf
 from tests.cluster.cluster import Cluster, tensorflow_server
-from tests.cluster.runner import die_with_parent
+from tests.cluster.runner import WITH_PARENT
 from tests.cluster.suite import test
 
 # Which tasks a real server runs.
@@ -29,10 +29,10 @@ def descend(steps):
 
 def start_worker(cluster, index, steps, kind):
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.cluster.sync_worker", str(index),
-         cluster.target("worker", index), str(steps), kind, "2"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        preexec_fn=die_with_parent)
+        WITH_PARENT + [
+            sys.executable, "-m", "tests.cluster.sync_worker", str(index),
+            cluster.target("worker", index), str(steps), kind, "2"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def go(worker):

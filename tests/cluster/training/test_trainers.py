@@ -10,7 +10,7 @@ from tests.cluster.client import np, tf
 from tests.cluster.cluster import Cluster, tensorflow_server, wait_until
 from tests.cluster.programs.test_programs import (PROGRAMS,
                                                  python_with_tensorflow_1)
-from tests.cluster.runner import die_with_parent
+from tests.cluster.runner import WITH_PARENT
 from tests.cluster.suite import Skip, test
 
 TRAINER = str(pathlib.Path(__file__).parents[1] / "programs" / "trainer.py")
@@ -21,9 +21,8 @@ def start_trainer(cluster, index, folder, options):
                "--task_index=%d" % index, "--checkpoint_dir=" + folder,
                "--ps_hosts=" + ",".join(cluster.spec["ps"]),
                "--worker_hosts=" + ",".join(cluster.spec["worker"])]
-    return subprocess.Popen(command + list(options), text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            preexec_fn=die_with_parent)
+    return subprocess.Popen(WITH_PARENT + command + list(options), text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 def finish(trainers, seconds):
@@ -245,9 +244,8 @@ def the_trainer_of_the_seeds_unmodified(server):
         environment = {key: value for key, value in os.environ.items()
                        if key != "TF2_BEHAVIOR"}
         trainers = [subprocess.Popen(
-            command + ["--task_index=%d" % index], text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            preexec_fn=die_with_parent, env=environment)
+            WITH_PARENT + command + ["--task_index=%d" % index], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
             for index in range(2)]
         for trainer in trainers:
             text = trainer.communicate(timeout=200)[0]
