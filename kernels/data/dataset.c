@@ -235,15 +235,18 @@ static enum tfd_code check_element(const struct tfd_dataset *d,
     return TFD_OK;
 }
 
-/* What next() or at() has answered. */
+/* What next() or at() has answered.  A failure is no end, whatever the kind
+ * has left in *end. */
 static enum tfd_code check_answer(const struct tfd_data_iterator *it,
                                   enum tfd_code rc, struct tfd_tensor *out,
-                                  bool end, struct tfd_status *st)
+                                  bool *end, struct tfd_status *st)
 {
-    if (rc == TFD_OK && !end)
+    if (rc == TFD_OK && !*end)
         rc = check_element(it->dataset, out, st);
-    if (rc != TFD_OK || end)
+    if (rc != TFD_OK || *end)
         tfd_data_element_drop(out, it->dataset->count);
+    if (rc != TFD_OK)
+        *end = false;
     return rc;
 }
 
@@ -256,7 +259,7 @@ enum tfd_code tfd_data_next(struct tfd_data_iterator *it,
     *end = false;
     TFD_TRY(tfd_data_scope_check(it->scope, st));
     rc = it->kind->next(it, out, end, st);
-    return check_answer(it, rc, out, *end, st);
+    return check_answer(it, rc, out, end, st);
 }
 
 enum tfd_code tfd_data_at(struct tfd_data_iterator *it, int64_t index,
@@ -270,7 +273,7 @@ enum tfd_code tfd_data_at(struct tfd_data_iterator *it, int64_t index,
     *end = false;
     TFD_TRY(tfd_data_scope_check(it->scope, st));
     rc = it->kind->at(it, index, out, end, st);
-    return check_answer(it, rc, out, *end, st);
+    return check_answer(it, rc, out, end, st);
 }
 
 /* ---- Elements ------------------------------------------------------------ */

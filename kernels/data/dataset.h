@@ -141,7 +141,7 @@ enum tfd_code tfd_data_open_by_number(struct tfd_data_iterator *it, int input,
                                       struct tfd_status *st) TFD_MUST_USE;
 void tfd_data_close(struct tfd_data_iterator *it); /* NULL is nothing */
 /* CANCELLED before it does anything when the scope is.  What comes is of the
- * dataset's types, whatever its kind did. */
+ * dataset's types, whatever its kind did; after a failure *end is false. */
 enum tfd_code tfd_data_next(struct tfd_data_iterator *it,
                             struct tfd_tensor *out, bool *end,
                             struct tfd_status *st) TFD_MUST_USE;

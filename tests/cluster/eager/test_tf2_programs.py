@@ -99,3 +99,8 @@ def p10_old_checkpoint(server):
 def p11_saves(server):
     plays(server, "p11_saves", data=("SaveDataset", "LoadDataset",
                                      "SnapshotDatasetV2", "CompressElement"))
+
+
+@test(limit=240)
+def p12_iterators(server):
+    plays(server, "p12_iterators", ps=1, data=FIT)

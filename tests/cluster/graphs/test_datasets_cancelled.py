@@ -162,3 +162,83 @@ def a_save_of_nothing_is_cancelled(cluster):
         session.close()
         if cluster.server.is_tfd:
             wait_metric(cluster["worker", 0], RUNNING, 0, 15)
+
+
+@test(limit=60, worker=1)
+def a_map_and_batch_that_waits_is_cancelled(cluster):
+    is_cancelled(cluster, lambda: numbers().apply(
+        tf.data.experimental.map_and_batch(waits, 4, num_parallel_calls=3)))
+
+
+def in_parallel(source, predicate):
+    """A filter that asks ahead: Python makes it of none."""
+    plain = source.filter(predicate)._variant_tensor.op
+    made = tf.get_default_graph().create_op(
+        "ParallelFilterDataset",
+        list(plain.inputs) + [tf.constant(3, tf.int64)], [tf.variant],
+        attrs={name: plain.node_def.attr[name] for name in (
+            "predicate", "Targuments", "output_types", "output_shapes")})
+    return tf.data.experimental.from_variant(
+        made.outputs[0], tf.TensorSpec([], tf.int64))
+
+
+@test(limit=60, worker=1, tfd_only=True)
+def a_parallel_filter_that_waits_is_cancelled(cluster):
+    is_cancelled(cluster, lambda: in_parallel(
+        numbers(), lambda x: waits(x) > 0))
+
+
+@test(limit=60, worker=1, tfd_only=True)
+def a_parallel_filter_that_finds_nothing_is_cancelled(cluster):
+    is_cancelled(cluster, lambda: in_parallel(numbers(), nothing))
+
+
+def ends(cluster, fetch, *before):
+    """A step of one op that waits ends when its time is over."""
+    session = kept_session(cluster.target())
+    session.run(before)
+    with expect(tf.errors.DeadlineExceededError if cluster.server.is_tfd
+                else tf.errors.OpError):
+        session.run(fetch, options=PATIENCE)
+    assert session.run(tf.constant(4) + 1) == 5
+    session.close()
+    if cluster.server.is_tfd:
+        wait_metric(cluster["worker", 0], RUNNING, 0, 15)
+
+
+@test(limit=60, worker=1)
+def a_table_of_an_endless_dataset_is_cancelled(cluster):
+    with graph():
+        table = tf.raw_ops.HashTableV2(key_dtype=tf.int64,
+                                       value_dtype=tf.int64)
+        pairs = without_threads(tf.data.Dataset.range(9).map(
+            lambda x: (x, waits(x))))
+        ends(cluster, tf.raw_ops.InitializeTableFromDataset(
+            table_handle=table, dataset=pairs._variant_tensor))
+
+
+@test(limit=60, worker=1)
+def functions_of_rows_that_wait_are_cancelled(cluster):
+    with graph():
+        function = tf.function(waits).get_concrete_function(
+            tf.TensorSpec([], tf.int64))
+        function.add_to_graph(tf.get_default_graph())
+        ends(cluster, tf.raw_ops.MapDefun(
+            arguments=[tf.range(9, dtype=tf.int64)], captured_inputs=[],
+            output_types=[tf.int64], output_shapes=[[]], f=function))
+
+
+@test(limit=60, worker=1)
+def a_global_shuffle_that_waits_is_cancelled(cluster):
+    with graph():
+        source = without_threads(tf.data.Dataset.range(9).map(waits).apply(
+            tf.data.experimental.assert_cardinality(9)))
+        shuffled = tf.data.experimental.from_variant(
+            tf.raw_ops.GlobalShuffleDataset(
+                input_dataset=source._variant_tensor, seed=1, seed2=2,
+                seed_generator=tf.raw_ops.DummySeedGenerator(),
+                output_types=[tf.int64], output_shapes=[[]]),
+            tf.TensorSpec([], tf.int64))
+        iterator = tf.data.make_initializable_iterator(
+            without_threads(shuffled))
+        ends(cluster, iterator.get_next(), iterator.initializer)

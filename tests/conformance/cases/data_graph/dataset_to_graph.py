@@ -6,6 +6,8 @@ from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (answers, data, failing,
                                                     note, numbers, plain, raw,
                                                     variant)
+from tests.conformance.cases.data_graph.iterator_state import (GROUPED,
+                                                               ORDERED)
 from tests.conformance.scenarios import fresh_graph, hidden, told
 from tests.conformance.table import scenario
 
@@ -79,11 +81,9 @@ MAKERS = {
 }
 
 
-@scenario("DatasetToGraph DatasetToGraphV2")
-@fresh_graph
-def data_to_graphs(side):
+def graphs(side, makers):
     out, fetches = {}, {}
-    for name, make in MAKERS.items():
+    for name, make in makers.items():
         if name == "interleave":  # TensorFlow writes buffers that it chose
             continue
         d = variant(make())
@@ -103,14 +103,38 @@ def data_to_graphs(side):
     return out
 
 
+@scenario("DatasetToGraph DatasetToGraphV2")
+@fresh_graph
+def data_to_graphs(side):
+    return graphs(side, MAKERS)
+
+
+@scenario("DatasetToGraph DatasetToGraphV2")
+@fresh_graph
+def data_to_graphs_in_groups(side):
+    """Shapes of elements are written as the program gave them; TensorFlow
+    writes those that it has found, which of these only one has."""
+    return graphs(side, {name: make for name, make in GROUPED.items()
+                         if name != "sparse batch"})
+
+
+@scenario("DatasetToGraph DatasetToGraphV2")
+@fresh_graph
+def data_to_graphs_in_order(side):
+    """The same; and a dataset of choices TensorFlow rewrites."""
+    return graphs(side, {name: make for name, make in ORDERED.items()
+                         if name not in ("sample", "choose")})
+
+
 @scenario("DatasetToGraphV2 DatasetFromGraph MakeIterator IteratorGetNext")
 @fresh_graph
 def data_to_graphs_and_back(side):
     """There and back on one side, each dataset yields what it yielded."""
     out, fetches = {}, {}
-    for name, make in MAKERS.items():
+    for name, make in {**MAKERS, **GROUPED, **ORDERED}.items():
         d = plain(make())
-        if name in ("random", "of datasets", "window", "files", "lines"):
+        if name in ("random", "of datasets", "window", "files", "lines",
+                    "global shuffle", "global shuffles"):  # have handles
             continue
         it = raw.IteratorV2(shared_name="", container="",
                             output_types=[s.dtype for s in tf.nest.flatten(

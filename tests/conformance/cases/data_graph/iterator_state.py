@@ -1,9 +1,11 @@
 """Cases of kernels/data_graph/iterator_state.c."""
 from tests.cluster.client import tf
-from tests.conformance.cases.data.pipelines import (data, failing, note,
-                                                    numbers, plain, raw, walk)
+from tests.conformance.cases.data.pipelines import (data, failing, made,
+                                                    note, numbers, plain, raw,
+                                                    variant, walk)
 from tests.conformance.cases.data_files.dataset_save import (
     loaded, one_after_the_other, saved)
+from tests.conformance.cases.data_order.dataset_global_shuffle import shuffled
 from tests.conformance.cases.data_sources.dataset_csv import csv
 from tests.conformance.cases.data_sources.dataset_files import records, write
 from tests.conformance.scenarios import fresh_graph, told
@@ -55,6 +57,69 @@ MAKERS = {
     "options": lambda: data.range(7).with_options(tf.data.Options()),
     "fails": lambda: data.range(7).map(failing(3)),
 }
+X = tf.data.experimental
+
+
+def parity(x):
+    return x % 2
+
+
+def grouped(d, size=2):
+    return d.group_by_window(parity, lambda key, g: g.batch(9),
+                             window_size=size)
+
+
+def reduced(d):
+    return d.apply(X.group_by_reducer(parity, X.Reducer(
+        lambda key: tf.constant(0, tf.int64), lambda s, x: s + x,
+        lambda s: s)))
+
+
+def some(seed=3):
+    return data.sample_from_datasets(
+        [data.range(4), data.range(10, 14)], [.5, .5], seed=seed)
+
+
+GROUPED = {
+    "group by window": lambda: grouped(data.range(9)),
+    "one window": lambda: grouped(data.range(9), 100),
+    "group by reducer": lambda: reduced(data.range(9)),
+    "map and batch": lambda: data.range(9).apply(
+        X.map_and_batch(lambda x: x * 2, 2)),
+    "map and batch ahead": lambda: data.range(9).apply(
+        X.map_and_batch(lambda x: x * 2, 4, num_parallel_calls=3)),
+    "unbatch": lambda: data.range(9).batch(4).unbatch(),
+    "unique": lambda: data.range(12).map(lambda x: x % 5).unique(),
+    "sparse batch": lambda: data.range(5).map(lambda x: tf.fill([x], x))
+    .apply(X.dense_to_sparse_batch(2, [5])).map(tf.sparse.to_dense),
+    "group fails": lambda: grouped(data.range(9).map(failing(4))),
+    "unbatch fails": lambda: data.range(6).map(failing(2)).batch(2).unbatch(),
+}
+ORDERED = {
+    "without errors": lambda: data.range(7).map(failing(3)).apply(
+        X.ignore_errors()),
+    "length": lambda: data.range(7).apply(X.assert_cardinality(7)),
+    "wrong length": lambda: data.range(4).apply(X.assert_cardinality(6)),
+    "sample": some,
+    "choose": lambda: data.choose_from_datasets(
+        [data.range(4), data.range(10, 14)],
+        data.range(9).map(lambda x: x % 2)),
+    "sampling": lambda: made("SamplingDataset", variant(data.range(9)),
+                             tf.constant(.5), tf.constant(3, tf.int64),
+                             tf.constant(4, tf.int64)),
+    "fastest": lambda: made("ChooseFastestDataset", [
+        variant(data.range(7)), variant(data.range(7))], num_experiments=2),
+    "threads": lambda: made("MaxIntraOpParallelismDataset",
+                            variant(data.range(7)),
+                            tf.constant(1, tf.int64)),
+    "own pool": lambda: made("PrivateThreadPoolDataset",
+                             variant(data.range(7)), tf.constant(2, tf.int64)),
+    "global shuffle": lambda: shuffled(data.range(7)),
+    "global shuffles": lambda: shuffled(data.range(3)).repeat(3),
+    "weighted": lambda: made("WeightedFlatMapDataset", [
+        variant(data.range(4)), variant(data.range(10, 14))], [
+            tf.constant(.5, tf.float64), tf.constant(.5, tf.float64)]),
+}
 POSITIONS = (0, 1, 3, 5, 9)
 
 
@@ -67,22 +132,20 @@ def steps(session, iterator, n):
         told(session, iterator[1])
 
 
-@scenario("SerializeIterator DeserializeIterator")
-@fresh_graph
-def data_iterator_positions(side):
+def positions(side, makers):
     """Another iterator goes on from where the first was, then the first one
     goes back to where it was."""
-    out, made = {}, {}
-    for name, make in MAKERS.items():
+    out, found = {}, {}
+    for name, make in makers.items():
         dataset = plain(make())
         pair = [tf.data.make_initializable_iterator(dataset)
                 for _ in range(2)]
         state = state_of(pair[0])
-        made[name] = ([(i.initializer, i.get_next()) for i in pair], [
+        found[name] = ([(i.initializer, i.get_next()) for i in pair], [
             raw.DeserializeIterator(resource_handle=i._iterator_resource,
                                     serialized=state) for i in pair])
     with side.session() as session:
-        for name, (pair, (itself, other)) in made.items():
+        for name, (pair, (itself, other)) in found.items():
             for position in POSITIONS:
                 key = "%s at %d" % (name, position)
                 for i in pair:  # one after the other: they draw seeds
@@ -95,6 +158,24 @@ def data_iterator_positions(side):
                 note(out, key + " again", told(session, itself))
                 walk(session, out, key + " again", pair[0][1], 12)
     return out
+
+
+@scenario("SerializeIterator DeserializeIterator")
+@fresh_graph
+def data_iterator_positions(side):
+    return positions(side, MAKERS)
+
+
+@scenario("SerializeIterator DeserializeIterator")
+@fresh_graph
+def data_iterator_positions_in_groups(side):
+    return positions(side, GROUPED)
+
+
+@scenario("SerializeIterator DeserializeIterator")
+@fresh_graph
+def data_iterator_positions_in_order(side):
+    return positions(side, ORDERED)
 
 
 @scenario("SerializeIterator DeserializeIterator")
