@@ -63,22 +63,23 @@ TFD_ROW_INLINE float tfd_row_exp(float x)
 
 /* Folds TFD_ROW_LANES lanes in halves.  They are vectors by their type: of
  * loops over lanes the compiler makes one element after the other. */
-#define TFD_ROW_FOLD(name, F, join)                         \
-    TFD_ROW_INLINE F name(const F *lane)                    \
-    {                                                       \
-        F b[4] __attribute__((vector_size(sizeof(F) * 8))); \
-        F c __attribute__((vector_size(sizeof(F) * 4)));    \
-        F d __attribute__((vector_size(sizeof(F) * 2)));    \
-        F e __attribute__((vector_size(sizeof(F))));        \
-                                                            \
-        __builtin_memcpy(b, lane, sizeof(b));               \
-        join(b[0], b[2]);                                   \
-        join(b[1], b[3]);                                   \
-        join(b[0], b[1]);                                   \
-        TFD_ROW_HALVE(&b[0], c, join);                      \
-        TFD_ROW_HALVE(&c, d, join);                         \
-        TFD_ROW_HALVE(&d, e, join);                         \
-        return e[0];                                        \
+#define TFD_ROW_FOLD(name, F, join)                               \
+    TFD_ROW_INLINE F name(const F *lane)                          \
+    {                                                             \
+        typedef F v8 __attribute__((vector_size(sizeof(F) * 8))); \
+        F c __attribute__((vector_size(sizeof(F) * 4)));          \
+        F d __attribute__((vector_size(sizeof(F) * 2)));          \
+        F e __attribute__((vector_size(sizeof(F))));              \
+        v8 b[4];                                                  \
+                                                                  \
+        __builtin_memcpy(b, lane, sizeof(b));                     \
+        join(b[0], b[2]);                                         \
+        join(b[1], b[3]);                                         \
+        join(b[0], b[1]);                                         \
+        TFD_ROW_HALVE(&b[0], c, join);                            \
+        TFD_ROW_HALVE(&c, d, join);                               \
+        TFD_ROW_HALVE(&d, e, join);                               \
+        return e[0];                                              \
     }
 
 static_assert(TFD_ROW_LANES == 32, "four vectors of eight");
