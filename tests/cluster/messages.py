@@ -146,7 +146,9 @@ class Channel:
         self.channel = grpc.insecure_channel(address, options=[
             ("grpc.max_receive_message_length", -1),
             ("grpc.max_send_message_length", -1),
-            ("grpc.enable_http_proxy", 0)])
+            ("grpc.enable_http_proxy", 0),
+            # A connection of its own, even when another one is closing.
+            ("grpc.use_local_subchannel_pool", 1)])
 
     def bytes(self, path, body=b"", timeout=15):
         """Any bytes to any path; returns the reply's bytes."""

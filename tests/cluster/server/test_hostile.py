@@ -13,6 +13,7 @@ from tests.cluster.client import (TensorProto, expect, graph, np, plain_config,
 from tests.cluster.cluster import Cluster, wait_until
 from tests.cluster.raw import Raw, constant, graph_of, node
 from tests.cluster.suite import test
+from tests.cluster.watch import metric
 
 ONE = dict(worker=1)
 HUGE_SECONDS = 3  # within which what cannot be had must be refused
@@ -407,13 +408,16 @@ def deeply_nested_messages_are_refused(cluster):
     check_alive(raw)
 
 
-def abandon(address, count, call):
+def abandon(task, count, call):
     """This many calls, over connections that then break."""
     for at in range(0, count, 250):
-        raw = Raw(address)
+        raw = Raw(task.address)
         for i in range(at, min(at + 250, count)):
             call(raw, i)
+        before = metric(task, "tfd_connections")
         raw.channel.close()
+        wait_until(lambda: metric(task, "tfd_connections") < before, 10,
+                   "the connection is closed")
 
 
 @test(limit=60, tfd_only=True)
@@ -422,7 +426,7 @@ def sessions_that_broken_connections_left_keep_nobody_out(server):
     peer is 1,000."""
     with Cluster(server, ps=1, worker=1) as cluster:
         task = cluster["worker", 0]
-        abandon(task.address, 1100, lambda raw, i: raw.create(graph_of()))
+        abandon(task, 1100, lambda raw, i: raw.create(graph_of()))
         for _ in range(3):
             with graph():
                 assert run(cluster.target(), tf.constant(1.0) + 1) == 2.0
@@ -436,7 +440,7 @@ def sessions_that_broken_connections_left_keep_nobody_out(server):
 def forged_worker_sessions_end_with_their_connection(server):
     with Cluster(server, ps=1, worker=1) as cluster:
         ps = cluster["ps", 0]
-        abandon(ps.address, 2100, lambda raw, i: raw.worker(
+        abandon(ps, 2100, lambda raw, i: raw.worker(
             "CreateWorkerSession", session_handle="forged%d" % i))
         with graph():
             with tf.device("/job:ps/task:0"):
