@@ -26,7 +26,7 @@
       tfd_bfloat16_from_float, tfd_row_exp, logf)
 
 #define TFD_ROW_SELF(v) (v)
-#define TFD_ROW_INLINE static inline __attribute__((always_inline))
+#define TFD_ROW_INLINE static inline __attribute__((always_inline, unused))
 
 /* e^x of x <= 0, or NaN; 0 where that is no normal number.  Quicker than
  * tfd_vector_exp. */
