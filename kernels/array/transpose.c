@@ -189,6 +189,8 @@ struct inversion {
                                                                                \
         TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &k->in[0].shape, st));   \
         v.y = tfd_tensor_data(&k->out[0]);                                     \
+        if (v.n == 0)                                                          \
+            return TFD_OK;                                                     \
         tfd_kctx_parallel_bytes(k, v.n, sizeof(T), clear_##T, &v);             \
         tfd_kctx_parallel(k, v.n, SLOT_COST_NS, place_##T, &v);                \
         tfd_kctx_parallel_bytes(k, v.n, sizeof(T), check_##T, &v);             \
