@@ -4,6 +4,7 @@
 #include "kernels/data/data_scope.h"
 
 #include "common/base/atomic.h"
+#include "common/base/clock.h"
 #include "common/base/container.h"
 
 #include <stdlib.h>
@@ -78,6 +79,20 @@ enum tfd_code tfd_data_scope_check(struct tfd_data_scope *s,
     if (!cancelled)
         return TFD_OK;
     return tfd_fail(st, TFD_CANCELLED, "Operation was cancelled");
+}
+
+enum tfd_code tfd_data_scope_pause(struct tfd_data_scope *s, int64_t us,
+                                   struct tfd_status *st)
+{
+    int64_t now = tfd_clock_now_us();
+    int64_t until = us > INT64_MAX - now ? INT64_MAX : now + us;
+    bool in_time = true;
+
+    tfd_lock(&s->lock);
+    while (in_time && !s->cancelled)
+        in_time = tfd_cond_wait_until(&s->changed, &s->lock, until);
+    tfd_unlock(&s->lock);
+    return tfd_data_scope_check(s, st);
 }
 
 /* ---- Calls --------------------------------------------------------------- */

@@ -56,6 +56,10 @@ void tfd_data_scope_resume(struct tfd_data_scope *s);
 enum tfd_code tfd_data_scope_check(struct tfd_data_scope *s,
                                    struct tfd_status *st) TFD_MUST_USE;
 
+/* Waits for so long; CANCELLED as soon as the scope is. */
+enum tfd_code tfd_data_scope_pause(struct tfd_data_scope *s, int64_t us,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
 /* Calls a lasting function and waits.  Arguments are taken; results were empty
  * before. */
 enum tfd_code tfd_data_scope_call(struct tfd_data_scope *s,

@@ -16,7 +16,6 @@
 #include "kernels/io/file_draft.h"
 
 #include "common/base/arena.h"
-#include "common/base/clock.h"
 #include "common/base/map.h"
 #include "config/limits.h"
 
@@ -217,20 +216,6 @@ static void chunks_end(struct tfd_data_iterator *it)
     tfd_arena_deinit(&i->arena);
 }
 
-/* CANCELLED as soon as the scope is. */
-static enum tfd_code pause_before_look(struct tfd_data_scope *s,
-                                       struct tfd_status *st)
-{
-    const int64_t until = tfd_clock_now_us() + LOOK_AGAIN_US;
-    bool in_time = true;
-
-    tfd_lock(&s->lock);
-    while (in_time && !s->cancelled)
-        in_time = tfd_cond_wait_until(&s->changed, &s->lock, until);
-    tfd_unlock(&s->lock);
-    return tfd_data_scope_check(s, st);
-}
-
 static enum tfd_code remember_name(struct chunks_iterator *i,
                                    struct tfd_str name, struct tfd_status *st)
 {
@@ -274,7 +259,7 @@ static enum tfd_code chunks_next(struct tfd_data_iterator *it,
         if (*end)
             return TFD_OK;
         if (!first)
-            TFD_TRY(pause_before_look(it->scope, st));
+            TFD_TRY(tfd_data_scope_pause(it->scope, LOOK_AGAIN_US, st));
         TFD_TRY(look_again(i, st));
     }
     return give_name(i, i->waiting[i->at++].name, out, st);

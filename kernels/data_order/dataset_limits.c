@@ -8,8 +8,6 @@
  */
 #include "kernels/data/data_table.h"
 
-#include "common/base/clock.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -110,26 +108,11 @@ static int64_t asserted_cardinality(const struct tfd_dataset *d)
 
 /* ---- Sleep --------------------------------------------------------------- */
 
-/* CANCELLED as soon as the scope is. */
-static enum tfd_code pause_for(struct tfd_data_scope *s, int64_t us,
-                               struct tfd_status *st)
-{
-    int64_t now = tfd_clock_now_us();
-    int64_t until = us > INT64_MAX - now ? INT64_MAX : now + us;
-    bool in_time = true;
-
-    tfd_lock(&s->lock);
-    while (in_time && !s->cancelled)
-        in_time = tfd_cond_wait_until(&s->changed, &s->lock, until);
-    tfd_unlock(&s->lock);
-    return tfd_data_scope_check(s, st);
-}
-
 static enum tfd_code sleeping_next(struct tfd_data_iterator *it,
                                    struct tfd_tensor *out, bool *end,
                                    struct tfd_status *st)
 {
-    TFD_TRY(pause_for(it->scope, limit_of(it->dataset), st));
+    TFD_TRY(tfd_data_scope_pause(it->scope, limit_of(it->dataset), st));
     return tfd_data_next(it->input, out, end, st);
 }
 
