@@ -95,11 +95,7 @@ static enum tfd_code put_file(struct tfd_file_access *a, struct tfd_str name,
     enum tfd_code rc;
 
     TFD_TRY(tfd_file_draft_open(&draft, a, name, st));
-    rc = tfd_file_draft_write(&draft, content.data, content.size, st);
-    if (rc == TFD_OK)
-        rc = tfd_file_draft_seal(&draft, st);
-    if (rc == TFD_OK)
-        rc = tfd_file_draft_publish(&draft, st);
+    rc = tfd_file_draft_put(&draft, content, st);
     tfd_file_draft_deinit(&draft);
     return rc;
 }

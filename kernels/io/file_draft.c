@@ -85,6 +85,14 @@ enum tfd_code tfd_file_draft_publish(struct tfd_file_draft *d,
     return d->access->sync_dir(d->access, name, st);
 }
 
+enum tfd_code tfd_file_draft_put(struct tfd_file_draft *d,
+                                 struct tfd_str contents, struct tfd_status *st)
+{
+    TFD_TRY(tfd_file_draft_write(d, contents.data, contents.size, st));
+    TFD_TRY(tfd_file_draft_seal(d, st));
+    return tfd_file_draft_publish(d, st);
+}
+
 void tfd_file_draft_deinit(struct tfd_file_draft *d)
 {
     d->access->close(d->access, &d->file);

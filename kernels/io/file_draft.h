@@ -42,6 +42,10 @@ enum tfd_code tfd_file_draft_seal(struct tfd_file_draft *d,
                                   struct tfd_status *st) TFD_MUST_USE;
 enum tfd_code tfd_file_draft_publish(struct tfd_file_draft *d,
                                      struct tfd_status *st) TFD_MUST_USE;
+/* The three of them: the file is there with these contents. */
+enum tfd_code tfd_file_draft_put(struct tfd_file_draft *d,
+                                 struct tfd_str contents,
+                                 struct tfd_status *st) TFD_MUST_USE;
 void tfd_file_draft_deinit(struct tfd_file_draft *d);
 
 #endif

@@ -66,11 +66,7 @@ static enum tfd_code write_file(struct tfd_file_access *access,
     enum tfd_code rc;
 
     TFD_TRY(open_draft(&draft, access, name, st));
-    rc = tfd_file_draft_write(&draft, contents.data, contents.size, st);
-    if (rc == TFD_OK)
-        rc = tfd_file_draft_seal(&draft, st);
-    if (rc == TFD_OK)
-        rc = tfd_file_draft_publish(&draft, st);
+    rc = tfd_file_draft_put(&draft, contents, st);
     tfd_file_draft_deinit(&draft);
     return rc;
 }
