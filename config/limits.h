@@ -229,6 +229,14 @@
 /* Broadcasts whose source a leader remembers; 40 bytes and one a member. */
 #define TFD_COLLECTIVE_INSTANCES_MAX 4096
 
+/* Files that a pass which saves a dataset writes at once: 330 kB each where
+ * they are compressed. */
+#define TFD_SNAPSHOT_SHARDS_MAX 1024
+/* Files of a saved dataset that is read: 300 bytes each. */
+#define TFD_SNAPSHOT_READ_MAX 65536
+/* Metadata of a saved dataset: a hundred bytes, and one for each component. */
+#define TFD_SNAPSHOT_METADATA_SIZE_MAX ((size_t)1 << 20)
+
 /* A line or a record of a file that a dataset reads. */
 #define TFD_DATA_RECORD_SIZE_MAX ((size_t)1 << 30)
 

@@ -19,13 +19,6 @@
 
 #define TFD_SNAPSHOT_RUN_MAX 64 /* characters of a run's name, and NUL */
 #define TFD_SNAPSHOT_VERSION 2
-/* Files that a pass which saves a dataset writes at once: 330 kB each where
- * they are compressed. */
-#define TFD_SNAPSHOT_SHARDS_MAX 1024
-/* Files of a saved dataset that is read: 300 bytes each. */
-#define TFD_SNAPSHOT_READ_MAX 65536
-/* Metadata of a saved dataset: a hundred bytes, and one for each component. */
-#define TFD_SNAPSHOT_METADATA_SIZE_MAX ((size_t)1 << 20)
 
 struct tfd_snapshot_metadata {
     char run[TFD_SNAPSHOT_RUN_MAX];
