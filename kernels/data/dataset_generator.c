@@ -200,12 +200,7 @@ static enum tfd_code capture(struct tfd_kctx *k, struct generator *g,
                                   i == INIT ? 0 : g->f[INIT].out_count,
                                   &g->dataset, st));
     }
-    if (g->f[NEXT].out_count == m->maker.count)
-        return TFD_OK;
-    return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    TFD_STR_FMT " returns %d tensors, and not %d",
-                    TFD_STR_ARG(tfd_rt_function_name(m->functions[NEXT])),
-                    g->f[NEXT].out_count, m->maker.count);
+    return tfd_captured_returns(&g->f[NEXT], m->maker.count, st);
 }
 
 static enum tfd_code generator_compute(struct tfd_kctx *k,

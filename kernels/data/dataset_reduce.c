@@ -307,12 +307,7 @@ static enum tfd_code fill_scan(struct tfd_kctx *k, struct scan *s,
     TFD_TRY(tfd_captured_init(
         &s->f, k, m->function, 1 + states, k->in_count - 1 - states,
         states + s->dataset.inputs[0]->count, &s->dataset, st));
-    if (s->f.out_count == states + m->count)
-        return TFD_OK;
-    return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    TFD_STR_FMT " returns %d tensors, and not %d",
-                    TFD_STR_ARG(tfd_rt_function_name(m->function)),
-                    s->f.out_count, states + m->count);
+    return tfd_captured_returns(&s->f, states + m->count, st);
 }
 
 static enum tfd_code scan_compute(struct tfd_kctx *k, struct tfd_status *st)

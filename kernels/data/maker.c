@@ -421,6 +421,16 @@ enum tfd_code tfd_captured_init(struct tfd_captured *c, struct tfd_kctx *k,
     return TFD_OK;
 }
 
+enum tfd_code tfd_captured_returns(const struct tfd_captured *c, int32_t count,
+                                   struct tfd_status *st)
+{
+    if (c->out_count == count)
+        return TFD_OK;
+    return tfd_fail(
+        st, TFD_INVALID_ARGUMENT, TFD_STR_FMT " returns %d tensors, and not %d",
+        TFD_STR_ARG(tfd_rt_function_name(c->function)), c->out_count, count);
+}
+
 void tfd_captured_deinit(struct tfd_captured *c)
 {
     tfd_data_element_drop(c->values, c->count);

@@ -103,6 +103,9 @@ enum tfd_code tfd_captured_init(struct tfd_captured *c, struct tfd_kctx *k,
                                 int32_t count, int32_t elements,
                                 struct tfd_dataset *d,
                                 struct tfd_status *st) TFD_MUST_USE;
+/* INVALID_ARGUMENT when it does not return so many tensors. */
+enum tfd_code tfd_captured_returns(const struct tfd_captured *c, int32_t count,
+                                   struct tfd_status *st) TFD_MUST_USE;
 void tfd_captured_deinit(struct tfd_captured *c);
 /* Arguments of one call: the element, which is taken, and the captured values;
  * free() frees the array. */

@@ -225,11 +225,8 @@ static enum tfd_code make_parallel(struct tfd_kctx *k,
     x->preserve_cardinality = m->flag;
     rc = tfd_captured_init(&x->f, k, m->function, 1, k->in_count - 2,
                            d->inputs[0]->count, d, st);
-    if (rc == TFD_OK && x->f.out_count != results)
-        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
-                      TFD_STR_FMT " returns %d tensors, and not %d",
-                      TFD_STR_ARG(tfd_rt_function_name(m->function)),
-                      x->f.out_count, results);
+    if (rc == TFD_OK)
+        rc = tfd_captured_returns(&x->f, results, st);
     if (rc == TFD_OK)
         return tfd_dataset_output(k, d, st);
     tfd_dataset_unref(d);

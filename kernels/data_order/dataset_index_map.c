@@ -239,11 +239,7 @@ static enum tfd_code take_functions(struct tfd_kctx *k, struct index_map *x,
     tfd_node_arg(k->node, 1, &first, &count);
     TFD_TRY(tfd_captured_init(&x->map, k, m->maker.function, first, count,
                               d->inputs[0]->count, d, st));
-    if (x->map.out_count != d->count)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        TFD_STR_FMT " returns %d tensors, and not %d",
-                        TFD_STR_ARG(tfd_rt_function_name(m->maker.function)),
-                        x->map.out_count, d->count);
+    TFD_TRY(tfd_captured_returns(&x->map, d->count, st));
     tfd_node_arg(k->node, 2, &first, &count);
     return tfd_captured_init(&x->where, k, m->where, first, count, 1, d, st);
 }
