@@ -8,6 +8,7 @@
 
 #include "common/base/container.h"
 #include "common/proto/worker.pb.h"
+#include "config/limits.h"
 #include "daemon/device_proto.h"
 #include "daemon/worker/collective/buf_message.h"
 #include "daemon/worker/state/device.h"
@@ -21,6 +22,9 @@
 #define INSTANCE(field) tensorflow_CompleteInstanceRequest_##field##_tag
 #define INSTANCED(field) tensorflow_CompleteInstanceResponse_##field##_tag
 #define BUF(field) tensorflow_RecvBufRequest_##field##_tag
+
+/* Of a request for steps: a tag and a number for each. */
+#define STEPS_SIZE_MAX ((size_t)11 * TFD_STEP_SEQUENCES_MAX)
 
 /* ---- CompleteGroup ------------------------------------------------------- */
 
@@ -288,6 +292,11 @@ static enum tfd_code put_sequences(struct tfd_collectives *all,
     struct tfd_str packed;
     uint64_t key;
 
+    if (proto.size > STEPS_SIZE_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "GetStepSequence has graph keys of %zu bytes; at most "
+                        "%zu may be",
+                        proto.size, STEPS_SIZE_MAX);
     while (tfd_pb_next(&r, &f)) {
         if (f.tag != tensorflow_GetStepSequenceRequest_graph_key_tag)
             continue;

@@ -122,5 +122,7 @@ def the_leader_alone_says_which_step_is_next(cluster):
     for request in (b"\x0a\x02\x85\x86", b"\x08", b"\x0a\x05\x01"):
         assert code_of(leader.bytes, path, request) == (
             "INTERNAL", "Unable to parse request"), request
+    code, text = code_of(leader.bytes, path, b"\x08\x05" * 30000)
+    assert code == "INVALID_ARGUMENT" and "60000 bytes" in text, (code, text)
     code, text = code_of(other.bytes, path, b"\x08\x05")
     assert code == "INTERNAL" and "non-group-leader" in text, (code, text)
