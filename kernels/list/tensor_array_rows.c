@@ -16,7 +16,8 @@
 struct reading {
     struct tfd_kctx *k;
     struct tfd_tensor *elements;
-    int64_t count;
+    int64_t count, held; /* of `elements`; those beyond `held` are not touched,
+                          * so that they take no memory */
     enum tfd_dtype dtype;
     struct tfd_shape element; /* as far as it is known */
     struct tfd_status *st;
@@ -24,7 +25,7 @@ struct reading {
 
 static void drop_reading(struct reading *r)
 {
-    for (int64_t i = 0; r->elements && i < r->count; i++)
+    for (int64_t i = 0; i < r->held; i++)
         tfd_tensor_unref(&r->elements[i]);
     free(r->elements);
 }
@@ -46,9 +47,11 @@ static enum tfd_code read_locked(struct reading *r, struct tfd_tensor_array *a,
     if (!r->elements)
         return tfd_fail(r->st, TFD_RESOURCE_EXHAUSTED,
                         "no memory to read %lld tensors", (long long)r->count);
-    for (int64_t i = 0; i < r->count; i++)
+    for (int64_t i = 0; i < r->count; i++) {
+        r->held = i + 1; /* a read that fails may leave its element behind */
         TFD_TRY(tfd_tensor_array_read(r->k, a, at ? at[i] : i, &r->elements[i],
                                       r->st));
+    }
     return TFD_OK;
 }
 
