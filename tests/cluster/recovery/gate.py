@@ -30,7 +30,8 @@ class Moment:
     """Where to stop: at a frame from `caller` to `target`.
 
     where: "before" it is passed on, "after", or in the "half" of its body,
-    which has `size` bytes at least; only while a file matches one of `exists`."""
+    which has `size` bytes at least; only while a file matches one of `exists`,
+    and once a frame of `behind` bytes at least went the same way before it."""
 
     target: str
     caller: str
@@ -38,6 +39,7 @@ class Moment:
     where: str = "after"
     size: int = 0
     exists: tuple = ()
+    behind: int = 0
 
 
 class Pipe:
@@ -103,10 +105,9 @@ class Parser:
             self.hello = b""
         moment = self.gate.moment
         if (kind != REQUEST or moment is None or self.gate.holding
-                or METHODS[moment.method] != method
                 or moment.target != self.target
-                or moment.caller != self.caller or self.left < moment.size
-                or moment.exists and not any(map(glob.glob, moment.exists))):
+                or moment.caller != self.caller
+                or not self.is_moment(moment, method)):
             return True if self.left else not self.end_frame()
         if moment.where == "before" or not self.left:
             self.gate.caught()
@@ -116,6 +117,14 @@ class Parser:
         else:
             self.stop_after = True
         return True
+
+    def is_moment(self, moment, method):
+        """Of a frame on the moment's way."""
+        self.gate.largest = max(self.gate.largest, self.left)
+        return (METHODS[moment.method] == method and self.left >= moment.size
+                and self.gate.largest >= moment.behind
+                and (not moment.exists
+                     or any(map(glob.glob, moment.exists))))
 
     def end_frame(self):
         """True when the gate stops here."""
@@ -139,6 +148,7 @@ class Loop:
         self.selector = selectors.DefaultSelector()
         self.control, self.moment = control, None
         self.holding = self.untold = False
+        self.largest = 0
         self.pipes = {}  # socket -> [pipe it feeds, pipe it drains]
         self.selector.register(control, selectors.EVENT_READ, self.command)
         for name, (port, real) in ports.items():
@@ -156,6 +166,7 @@ class Loop:
             os._exit(0)
         order = json.loads(line)
         self.moment = Moment(**order["moment"]) if order["moment"] else None
+        self.largest = 0  # frame on the moment's way since then
         self.holding = False
         self.control.send(b"done")
         for sock in list(self.pipes):

@@ -33,20 +33,25 @@ PEER_WAIT = 5  # of sessions whose tasks never come back
 WARM, UNTIL = 20, 80  # steps before the fault, and in all
 # When every trainer that has a session has a step that needs all ps tasks.
 IN_STEPS = ("step", "transfer", "save")
+VECTOR = 1 << 20  # bytes of a frame with the vector that is trained, at least
 JOBS = {"ps": 2, "chief": 1, "worker": 1}
 
 
 def moment_of(name, victim, folder):
-    """Frames of the victim, or of the chief where a ps is the victim."""
+    """Frames of the victim, or of the chief where a ps is the victim.
+
+    Training steps, not the preparations: of a worker those push the vector; the
+    chief's begin with pushes of what it restores, but it saves.  A worker may
+    have made all its steps before the chief's first save."""
     caller = "worker0" if victim == "worker" else "chief0"
-    trained = (folder + "/model.ckpt-[3-9]*.index",)
+    trained = {"behind": VECTOR} if victim == "worker" else {
+        "exists": (folder + "/model.ckpt-[3-9]*.index",)}
     return {
         "create": Moment("ps1", caller, "CreateWorkerSession", "before"),
         "register": Moment("ps1", caller, "RegisterGraph", "after"),
-        # A training step, not one of the preparations.
-        "step": Moment("ps1", caller, "RunGraph", "after", exists=trained),
-        "transfer": Moment("ps1", caller, "PushTensors", "half", 1 << 20,
-                           exists=trained),
+        "step": Moment("ps1", caller, "RunGraph", "after", **trained),
+        "transfer": Moment("ps1", caller, "PushTensors", "half", VECTOR,
+                           **trained),
         # The other ps has written its shard and says so to the one that
         # merges: data and no index.  Not the last save: the worker has made
         # its last step by then, needs no task any more and ends in silence.
