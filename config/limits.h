@@ -222,10 +222,14 @@
 
 /* Devices in one group of collectives: one in each task of a large cluster. */
 #define TFD_COLLECTIVE_GROUP_MAX 10000
-/* Groups that a task knows; programs have one or two. */
+/* Groups that a task knows; programs have one or two.  Beyond, the one that was
+ * not used for longest is forgotten. */
 #define TFD_COLLECTIVE_GROUPS_MAX 1024
-/* Graphs of collectives whose next step a task knows. */
+/* Graphs of collectives whose next step a task knows; the same holds. */
 #define TFD_STEP_SEQUENCES_MAX 4096
+/* For so long a leader keeps those that its own collectives use, after the last
+ * one: members of a program that lives remember them too. */
+#define TFD_COLLECTIVE_IDLE_US (INT64_C(3600) * 1000000)
 /* Broadcasts whose source a leader remembers; 40 bytes and one a member. */
 #define TFD_COLLECTIVE_INSTANCES_MAX 4096
 

@@ -4,6 +4,7 @@
 #include "daemon/worker/collective/collective_calls.h"
 
 #include "common/base/container.h"
+#include "config/limits.h"
 
 /* The chief, else worker 0, else the first task. */
 static int find_leader(const struct tfd_peers *peers)
@@ -63,6 +64,8 @@ void tfd_collectives_init(struct tfd_collectives *all, struct tfd_loop *loop,
         all->leader = -1;
     all->steps.peers = peers;
     all->steps.leader = all->leader;
+    all->steps.idle_us = TFD_COLLECTIVE_IDLE_US;
+    all->groups.idle_us = all->leader < 0 ? TFD_COLLECTIVE_IDLE_US : 0;
     all->follower.changed = link_changed;
     all->follower.gone = numbers_gone;
     if (all->leader >= 0)

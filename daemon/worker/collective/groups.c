@@ -3,6 +3,7 @@
  */
 #include "daemon/worker/collective/groups.h"
 
+#include "common/base/clock.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -85,6 +86,107 @@ int tfd_group_rank(const struct tfd_group *g, struct tfd_str device)
     return -1;
 }
 
+/* ---- Forgetting ---------------------------------------------------------- */
+
+static uint64_t instance_id(int32_t group_key, int32_t instance_key)
+{
+    return (uint64_t)(uint32_t)group_key << 32 | (uint32_t)instance_key;
+}
+
+/* Drops those of a group; -1: of every group.  Those that are waited for stay.
+ */
+static void drop_instances(struct tfd_groups *g, int64_t group_key)
+{
+    for (size_t i = 0; i < g->instances.capacity; i++) {
+        struct tfd_id_entry e = g->instances.entries[i];
+        struct tfd_group_instance *n = e.value;
+
+        if (!n || n->waits ||
+            (group_key >= 0 && e.id >> 32 != (uint64_t)group_key))
+            continue;
+        (void)tfd_id_map_remove(&g->instances, e.id);
+        instance_free(n);
+        i--; /* removing may have moved another one here */
+    }
+}
+
+void tfd_groups_drop(struct tfd_groups *g, int32_t key)
+{
+    struct tfd_group *group = tfd_groups_find(g, key);
+
+    if (!group || group->waits)
+        return;
+    drop_instances(g, (uint32_t)key);
+    group_free(tfd_id_map_remove(&g->groups, (uint32_t)key));
+}
+
+void tfd_groups_drop_all(struct tfd_groups *g)
+{
+    struct tfd_group *group;
+    size_t at = 0;
+
+    while ((group = tfd_id_map_next(&g->groups, &at))) {
+        if (group->waits)
+            continue;
+        tfd_groups_drop(g, group->key);
+        at = 0; /* removing may have moved others */
+    }
+}
+
+static bool is_waited_for(const struct tfd_groups *g,
+                          const struct tfd_group *group)
+{
+    const struct tfd_group_instance *n;
+
+    if (group->waits)
+        return true;
+    for (size_t i = 0; i < g->instances.capacity; i++) {
+        n = g->instances.entries[i].value;
+        if (n && n->waits &&
+            g->instances.entries[i].id >> 32 == (uint32_t)group->key)
+            return true;
+    }
+    return false;
+}
+
+/* The lower, the less is lost with it. */
+static int worth(const struct tfd_group *g)
+{
+    return !tfd_group_complete(g) ? 0 : !g->own ? 1 : 2;
+}
+
+static bool goes_before(const struct tfd_group *a, const struct tfd_group *b)
+{
+    return worth(a) != worth(b) ? worth(a) < worth(b) : a->used_us < b->used_us;
+}
+
+static bool is_in_use(const struct tfd_groups *g, const struct tfd_group *group)
+{
+    return worth(group) == 2 &&
+           tfd_clock_now_us() - group->used_us < g->idle_us;
+}
+
+static enum tfd_code forget_one(struct tfd_groups *g, int32_t for_key,
+                                struct tfd_status *st)
+{
+    struct tfd_group *group, *least = NULL;
+    size_t at = 0;
+
+    while ((group = tfd_id_map_next(&g->groups, &at)))
+        if ((!least || goes_before(group, least)) && !is_in_use(g, group) &&
+            !is_waited_for(g, group))
+            least = group;
+    if (!least)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "group %d: there are %d groups of collectives in use, "
+                        "which is the limit",
+                        (int)for_key, TFD_COLLECTIVE_GROUPS_MAX);
+    tfd_groups_drop(g, least->key);
+    return TFD_OK;
+}
+
+/* ---- A new one ----------------------------------------------------------- */
+
 enum tfd_code tfd_group_check_size(int32_t size, struct tfd_status *st)
 {
     if (size >= 1 && size <= TFD_COLLECTIVE_GROUP_MAX)
@@ -102,9 +204,7 @@ static enum tfd_code group_new(struct tfd_groups *g, int32_t key, int32_t size,
 
     TFD_TRY(tfd_group_check_size(size, st));
     if (g->groups.count >= TFD_COLLECTIVE_GROUPS_MAX)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "group %d: there are %d groups of collectives already",
-                        (int)key, TFD_COLLECTIVE_GROUPS_MAX);
+        TFD_TRY(forget_one(g, key, st));
     n = calloc(1, sizeof(*n));
     if (n) {
         n->key = key;
@@ -213,6 +313,7 @@ enum tfd_code tfd_groups_join(struct tfd_groups *g, int32_t key, int32_t size,
         TFD_TRY(group_new(g, key, size, &group, st));
     TFD_TRY(check_member(group, size, device, op, st));
     *out = group;
+    group->used_us = tfd_clock_now_us();
     rank = tfd_group_rank(group, tfd_str_of(device->name));
     group->member[rank < 0 ? group->joined : rank] = *device;
     if (rank >= 0)
@@ -239,56 +340,12 @@ enum tfd_code tfd_groups_put(struct tfd_groups *g, int32_t key, int32_t size,
                         (int)key, (int)group->size, (int)size);
     memcpy(group->member, members, (size_t)size * sizeof(*members));
     group->joined = size;
+    group->used_us = tfd_clock_now_us();
     rank_members(group);
     return TFD_OK;
 }
 
 /* ---- Broadcasts ---------------------------------------------------------- */
-
-static uint64_t instance_id(int32_t group_key, int32_t instance_key)
-{
-    return (uint64_t)(uint32_t)group_key << 32 | (uint32_t)instance_key;
-}
-
-/* Drops those of a group; -1: of every group.  Those that are waited for stay.
- */
-static void drop_instances(struct tfd_groups *g, int64_t group_key)
-{
-    for (size_t i = 0; i < g->instances.capacity; i++) {
-        struct tfd_id_entry e = g->instances.entries[i];
-        struct tfd_group_instance *n = e.value;
-
-        if (!n || n->waits ||
-            (group_key >= 0 && e.id >> 32 != (uint64_t)group_key))
-            continue;
-        (void)tfd_id_map_remove(&g->instances, e.id);
-        instance_free(n);
-        i--; /* removing may have moved another one here */
-    }
-}
-
-void tfd_groups_drop(struct tfd_groups *g, int32_t key)
-{
-    struct tfd_group *group = tfd_groups_find(g, key);
-
-    if (!group || group->waits)
-        return;
-    drop_instances(g, (uint32_t)key);
-    group_free(tfd_id_map_remove(&g->groups, (uint32_t)key));
-}
-
-void tfd_groups_drop_all(struct tfd_groups *g)
-{
-    struct tfd_group *group;
-    size_t at = 0;
-
-    while ((group = tfd_id_map_next(&g->groups, &at))) {
-        if (group->waits)
-            continue;
-        tfd_groups_drop(g, group->key);
-        at = 0; /* removing may have moved others */
-    }
-}
 
 static enum tfd_code instance_new(struct tfd_groups *g, uint64_t id, int size,
                                   struct tfd_group_instance **out,

@@ -9,6 +9,12 @@
  * another incarnation, since its task was restarted, takes its old place; the
  * others notice when they ask it for a value.
  *
+ * TensorFlow keeps every group for ever.  Here the number is bounded: beyond it
+ * one that nobody waits for is forgotten, the one that was not used for
+ * longest; incomplete ones first, whose members ask again, then those in which
+ * no collective of this task has met, then those in which none has for idle_us:
+ * members of a forgotten group that lives would not ask again.
+ *
  * Ownership: waits are embedded by those who wait.
  * Errors: TensorFlow's texts, INTERNAL.
  * Threads: loop thread.
@@ -30,6 +36,8 @@ struct tfd_group {
     int32_t key, size;
     int joined; /* members so far, in the order of ranks */
     int tasks;  /* of a complete group */
+    bool own;   /* a collective of this task has met in it */
+    int64_t used_us;
     struct tfd_device_attributes *member; /* size of them */
     int32_t *task;                        /* number of each one's task */
     struct tfd_group_wait *waits;
@@ -45,6 +53,7 @@ struct tfd_group_instance {
 };
 
 struct tfd_groups {
+    int64_t idle_us; /* see above; 0 where members ask a leader again */
     struct tfd_id_map groups, instances;
 };
 

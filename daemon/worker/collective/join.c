@@ -330,7 +330,10 @@ static void join_here(struct tfd_collective *c)
                         tfd_collective_device(c->k), c->k->node->name, &g,
                         &st) != TFD_OK) {
         leave(c, &st);
-    } else if (tfd_group_complete(g)) {
+        return;
+    }
+    g->own = true;
+    if (tfd_group_complete(g)) {
         group_ready(c, g);
     } else {
         c->wait.ready = group_complete;

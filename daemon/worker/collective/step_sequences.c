@@ -3,6 +3,7 @@
  */
 #include "daemon/worker/collective/step_sequences.h"
 
+#include "common/base/clock.h"
 #include "common/base/entropy.h"
 #include "common/base/pbio.h"
 #include "common/proto/worker.pb.h"
@@ -19,9 +20,14 @@
 #define ID_BITS (TOP_BIT | (TOP_BIT - 1))
 
 struct tfd_step_sequence {
+    uint64_t key;
     int64_t next;
     int running; /* steps with the ids from next on */
     bool sure;   /* the last one ended well */
+    bool own;    /* this task has run a step of it */
+    int64_t used_us;
+    struct tfd_step_list *list; /* where it is; NULL: a step runs */
+    struct tfd_step_sequence *older, *newer;
 };
 
 /* A question that the leader has not answered. */
@@ -42,12 +48,59 @@ void tfd_step_sequences_forget(struct tfd_step_sequences *s)
     while ((q = tfd_id_map_next(&s->by_key, &at)) != NULL)
         free(q);
     tfd_id_map_deinit(&s->by_key);
+    s->asked = s->own = (struct tfd_step_list){NULL, NULL};
 }
 
 void tfd_step_sequences_deinit(struct tfd_step_sequences *s)
 {
     tfd_step_sequences_forget(s);
 }
+
+/* ---- Forgetting ---------------------------------------------------------- */
+
+static void off_list(struct tfd_step_sequence *q)
+{
+    if (!q->list)
+        return;
+    *(q->older ? &q->older->newer : &q->list->oldest) = q->newer;
+    *(q->newer ? &q->newer->older : &q->list->newest) = q->older;
+    q->list = NULL;
+}
+
+/* It is the one that was used last. */
+static void touch(struct tfd_step_sequences *s, struct tfd_step_sequence *q)
+{
+    off_list(q);
+    q->used_us = tfd_clock_now_us();
+    if (q->running > 0)
+        return;
+    q->list = q->own ? &s->own : &s->asked;
+    q->newer = NULL;
+    q->older = q->list->newest;
+    *(q->older ? &q->older->newer : &q->list->oldest) = q;
+    q->list->newest = q;
+}
+
+static enum tfd_code forget_one(struct tfd_step_sequences *s,
+                                struct tfd_status *st)
+{
+    struct tfd_step_sequence *q = s->asked.oldest;
+
+    if (!q)
+        q = s->own.oldest;
+    if (!q || (q->own && s->leader < 0 &&
+               tfd_clock_now_us() - q->used_us < s->idle_us))
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "there are %d sequences of steps in use, which is the "
+                        "limit",
+                        TFD_STEP_SEQUENCES_MAX);
+    off_list(q);
+    (void)tfd_id_map_remove(&s->by_key, q->key);
+    free(q);
+    return TFD_OK;
+}
+
+/* ---- One sequence -------------------------------------------------------- */
 
 static enum tfd_code put(struct tfd_step_sequences *s, uint64_t key, int64_t id,
                          struct tfd_status *st)
@@ -56,19 +109,20 @@ static enum tfd_code put(struct tfd_step_sequences *s, uint64_t key, int64_t id,
 
     if (q) {
         q->next = id;
+        touch(s, q);
         return TFD_OK;
     }
     if (s->by_key.count >= TFD_STEP_SEQUENCES_MAX)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "there are %d sequences of steps, which is the limit",
-                        TFD_STEP_SEQUENCES_MAX);
+        TFD_TRY(forget_one(s, st));
     q = calloc(1, sizeof(*q));
     if (!q || !tfd_id_map_put(&s->by_key, key, q)) {
         free(q);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a sequence of steps");
     }
+    q->key = key;
     q->next = id;
+    touch(s, q);
     return TFD_OK;
 }
 
@@ -76,12 +130,14 @@ enum tfd_code tfd_step_sequences_peek(struct tfd_step_sequences *s,
                                       uint64_t key, int64_t *id,
                                       struct tfd_status *st)
 {
-    const struct tfd_step_sequence *q = tfd_id_map_get(&s->by_key, key);
+    struct tfd_step_sequence *q = tfd_id_map_get(&s->by_key, key);
 
     if (s->leader >= 0)
         return tfd_fail(st, TFD_INTERNAL,
                         "GetStepSequenceAsync called at non-group-leader");
-    if (!q) {
+    if (q) {
+        touch(s, q);
+    } else {
         uint64_t first = (tfd_entropy_id() & (TOP_BIT - 1)) | TOP_BIT;
 
         TFD_TRY(put(s, key, (int64_t)first, st));
@@ -100,7 +156,12 @@ int64_t tfd_step_sequences_begin(struct tfd_step_sequences *s, uint64_t key)
 {
     struct tfd_step_sequence *q = tfd_id_map_get(&s->by_key, key);
 
-    return q ? later(q->next, q->running++) : 0;
+    if (!q)
+        return 0;
+    q->own = true;
+    q->running++;
+    touch(s, q);
+    return later(q->next, q->running - 1);
 }
 
 /* It may have begun before the sequence was forgotten. */
@@ -114,6 +175,7 @@ void tfd_step_sequences_end(struct tfd_step_sequences *s, uint64_t key,
     q->next = later(q->next, 1);
     q->running--;
     q->sure = well;
+    touch(s, q);
 }
 
 /* ---- Asking the leader --------------------------------------------------- */

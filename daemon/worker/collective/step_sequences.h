@@ -11,6 +11,13 @@
  * has ended, for no member ends it before all have asked.  After a step that
  * failed, which others may not have begun, a task asks again.
  *
+ * TensorFlow keeps every sequence for ever.  Here the number is bounded: beyond
+ * it one without a running step is forgotten, the one that was not used for
+ * longest, first of those in which this task never ran a step.  Another task
+ * that forgets one asks again.  At the leader a forgotten one would begin anew
+ * with another id, while members that know it count on, so it keeps those of
+ * its own steps for idle_us after the last one.
+ *
  * Errors: INTERNAL, as TensorFlow's, of who asks a task that leads nothing;
  * RESOURCE_EXHAUSTED.  Threads: loop thread.
  */
@@ -22,11 +29,19 @@
 #include "rpc/core/peers.h"
 
 struct tfd_step_learner;
+struct tfd_step_sequence;
+
+/* Those without a running step, by when they were used. */
+struct tfd_step_list {
+    struct tfd_step_sequence *oldest, *newest;
+};
 
 struct tfd_step_sequences {
     struct tfd_peers *peers;
     int leader;               /* a peer; -1: this task */
+    int64_t idle_us;          /* see above */
     struct tfd_id_map by_key; /* -> struct tfd_step_sequence * */
+    struct tfd_step_list asked, own;
     struct tfd_step_learner *learners;
 };
 

@@ -95,13 +95,100 @@ static void what_is_no_group(void **state)
     assert_int_equal(TFD_OK, join(&g, 1, 1, device("w", 0, 0), &group));
     assert_int_equal(TFD_INTERNAL, join(&g, 1, 2, device("w", 0, 0), &group));
     assert_int_equal(TFD_INTERNAL, join(&g, 1, 1, device("w", 1, 0), &group));
-    for (int i = 1; i < TFD_COLLECTIVE_GROUPS_MAX; i++)
-        assert_int_equal(TFD_OK, join(&g, -i, 1, device("w", 0, 0), &group));
-    assert_int_equal(TFD_RESOURCE_EXHAUSTED,
-                     join(&g, 9, 1, device("w", 0, 0), &group));
+    tfd_groups_deinit(&g);
+}
+
+/* Groups from first on, of one member each or of two; in which this task's
+ * collectives meet or not. */
+static void fill(struct tfd_groups *g, int32_t first, int size, bool own)
+{
+    struct tfd_group *group;
+
+    for (int i = 0; i < TFD_COLLECTIVE_GROUPS_MAX; i++) {
+        if (tfd_groups_find(g, first + i))
+            continue;
+        assert_int_equal(TFD_OK,
+                         join(g, first + i, size, device("w", 0, 0), &group));
+        group->own = own;
+        group->used_us = i; /* whatever the clock's grain */
+    }
+}
+
+static void the_oldest_group_goes_where_all_are_full(void **state)
+{
+    struct tfd_groups g = {.idle_us = INT64_C(1) << 60};
+    struct tfd_group *group;
+
+    (void)state;
+    fill(&g, 1, 1, false);
+    tfd_groups_find(&g, 1)->own = true;
+    for (int i = 0; i < 5000; i++) {
+        assert_int_equal(TFD_OK,
+                         join(&g, -1 - i, 1, device("w", 0, 0), &group));
+        assert_int_equal(TFD_COLLECTIVE_GROUPS_MAX, g.groups.count);
+        assert_non_null(tfd_groups_find(&g, 1));
+        if (i + 2 <= TFD_COLLECTIVE_GROUPS_MAX)
+            assert_null(tfd_groups_find(&g, i + 2));
+    }
     tfd_groups_drop_all(&g);
     assert_int_equal(0, g.groups.count);
-    assert_int_equal(TFD_OK, join(&g, 9, 1, device("w", 0, 0), &group));
+    tfd_groups_deinit(&g);
+}
+
+static void groups_in_use_stay(void **state)
+{
+    struct tfd_groups g = {.idle_us = INT64_C(1) << 60};
+    struct tfd_group *group;
+
+    (void)state;
+    fill(&g, 1, 1, true);
+    assert_int_equal(TFD_RESOURCE_EXHAUSTED,
+                     join(&g, -1, 1, device("w", 0, 0), &group));
+    /* One of which nobody knows all members goes at once. */
+    tfd_groups_find(&g, 700)->size = 2;
+    assert_int_equal(TFD_OK, join(&g, -1, 1, device("w", 0, 0), &group));
+    group->own = true;
+    assert_null(tfd_groups_find(&g, 700));
+    assert_int_equal(TFD_RESOURCE_EXHAUSTED,
+                     join(&g, -2, 1, device("w", 0, 0), &group));
+    g.idle_us = 0;
+    assert_int_equal(TFD_OK, join(&g, -2, 1, device("w", 0, 0), &group));
+    assert_null(tfd_groups_find(&g, 1));
+    tfd_groups_deinit(&g);
+}
+
+/* Groups that wait for a member, and a broadcast that waits for its source. */
+static void groups_that_are_waited_for_stay(void **state)
+{
+    static struct waiter w[TFD_COLLECTIVE_GROUPS_MAX];
+    struct tfd_groups g = {.idle_us = 0};
+    struct tfd_group_instance *i;
+    struct tfd_group *group;
+
+    (void)state;
+    assert_int_equal(TFD_OK, join(&g, 1, 2, device("w", 0, 0), &group));
+    assert_int_equal(TFD_OK, join(&g, 1, 2, device("w", 1, 0), &group));
+    assert_int_equal(TFD_OK,
+                     tfd_groups_broadcast(&g, group, 5, 0, false, &i, NULL));
+    w[0].wait.ready = count_ready;
+    tfd_group_wait_for(&i->waits, &w[0].wait);
+    fill(&g, 1, 2, false);
+    for (int n = 1; n < TFD_COLLECTIVE_GROUPS_MAX; n++) {
+        w[n].wait.ready = count_ready;
+        tfd_group_wait_for(&tfd_groups_find(&g, n + 1)->waits, &w[n].wait);
+    }
+    assert_int_equal(TFD_RESOURCE_EXHAUSTED,
+                     join(&g, -1, 1, device("w", 0, 0), &group));
+    tfd_group_wait_end(&w[900].wait);
+    assert_int_equal(TFD_OK, join(&g, -1, 1, device("w", 0, 0), &group));
+    assert_null(tfd_groups_find(&g, 901));
+    tfd_groups_drop(&g, -1);
+    tfd_group_wait_end(&w[0].wait);
+    assert_int_equal(TFD_OK, join(&g, -1, 1, device("w", 0, 0), &group));
+    assert_int_equal(TFD_OK, join(&g, -2, 1, device("w", 0, 0), &group));
+    assert_int_equal(TFD_COLLECTIVE_GROUPS_MAX, g.groups.count);
+    for (int n = 1; n < TFD_COLLECTIVE_GROUPS_MAX; n++)
+        tfd_group_wait_end(&w[n].wait);
     tfd_groups_deinit(&g);
 }
 
@@ -248,6 +335,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_are_by_names),
         cmocka_unit_test(what_is_no_group),
+        cmocka_unit_test(the_oldest_group_goes_where_all_are_full),
+        cmocka_unit_test(groups_in_use_stay),
+        cmocka_unit_test(groups_that_are_waited_for_stay),
         cmocka_unit_test(sources),
         cmocka_unit_test(values_meet),
         cmocka_unit_test(values_meet_between_threads),
