@@ -85,6 +85,9 @@ RecvBufRequest step_id:1:int64 buf_rendezvous_key:2:string num_bytes:3:int64 \
   src_device:8:string dst_device:9:string request_id:10:int64 \
   src_incarnation:11:int64
 RecvBufResponse num_bytes:2:int64 is_dead:3:bool
+GetStepSequenceRequest graph_key:1:*int64
+GetStepSequenceResponse step_sequence:1:*StepSequence
+StepSequence graph_key:1:int64 next_step_id:2:int64
 CleanupGraphRequest step_id:1:int64
 CleanupGraphResponse
 CleanupAllRequest container:1:*string

@@ -211,6 +211,7 @@ static enum tfd_code decode_run_step(struct run_call *c, struct tfd_status *st)
     c->run.fetch_names = c->names;
     c->run.target_names = c->target_names;
     c->run.timeout_us = c->options.timeout_us;
+    c->run.collective_key = c->options.collective_key;
     return TFD_OK;
 }
 

@@ -159,6 +159,7 @@ struct tfd_run_step {
     const struct tfd_str *connections; /* from, to, from, to, ...: prune.h */
     int connection_count;              /* pairs */
     uint64_t timeout_us;               /* 0: none */
+    uint64_t collective_key;           /* of the plan, if it is built now */
     struct tfd_run_trace *trace;       /* filled in; NULL: nothing is traced */
     /* fetches: fetch_count tensors, borrowed; NULL on failure.  plan is the
      * number to use from now on. */

@@ -304,7 +304,9 @@ static enum tfd_code partition(struct tfd_plan *p, struct tfd_arena *arena,
         TFD_TRY(tfd_twins_join(s->graph, s->device_of, &pruned, arena, st));
     if (!p->partial && !s->config.keeps_unread)
         TFD_TRY(tfd_unread_drop(s->graph, &pruned, arena, st));
-    if (!p->partial)
+    if (p->asked_key)
+        p->collective_key = p->asked_key;
+    else if (!p->partial)
         TFD_TRY(tfd_collective_key(s->graph, &pruned, s->device_of, arena,
                                    &p->collective_key, st));
     TFD_TRY(tfd_partition(&r, defs, st));

@@ -56,6 +56,7 @@ struct tfd_plan {
     int client_part;         /* index of the part on worker 0, or -1 */
     int registering;         /* calls not yet answered */
     uint64_t collective_key; /* collective_key.h; 0: its steps are its own */
+    uint64_t asked_key;      /* the one to have; 0: that of its collectives */
     struct tfd_run_step *waiters;
     struct tfd_master_step *idle; /* pooled steps */
 };

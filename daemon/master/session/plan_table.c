@@ -268,8 +268,12 @@ enum tfd_code tfd_plan_get(struct tfd_session *s,
                            : find_names(s, run, &p, st));
     p->used = ++s->plan_uses;
     if (p->state == TFD_PLAN_EMPTY ||
-        (p->state == TFD_PLAN_FAILED && may_be_built_now(p)))
+        (p->state == TFD_PLAN_FAILED && may_be_built_now(p))) {
+        /* Later steps that want another key have this one, as TensorFlow's do.
+         */
+        p->asked_key = p->partial ? 0 : run->collective_key;
         tfd_plan_build(p);
+    }
     *out = p;
     return TFD_OK;
 }

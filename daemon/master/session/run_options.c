@@ -16,7 +16,10 @@
 #define FULL_TRACE 3
 #define OPTION(field) tensorflow_RunOptions_##field##_tag
 
+#define EXPERIMENTAL(field) tensorflow_RunOptions_Experimental_##field##_tag
+
 struct reading {
+    struct tfd_master *m;
     struct tfd_run_options *out;
     struct tfd_pb_reader *r;
     const struct tfd_pb_field *f;
@@ -28,6 +31,11 @@ struct row {
     /* NULL: nothing is read. */
     enum tfd_code (*read)(struct reading *x, struct tfd_status *st);
 };
+
+static bool is_set(const struct tfd_pb_field *f)
+{
+    return f->wire == TFD_PB_BYTES ? f->bytes.size > 0 : f->number != 0;
+}
 
 static enum tfd_code read_level(struct reading *x, struct tfd_status *st)
 {
@@ -77,6 +85,21 @@ static enum tfd_code read_debug(struct reading *x, struct tfd_status *st)
                     (long long)watches);
 }
 
+static enum tfd_code read_experimental(struct reading *x, struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(tfd_pb_str(x->r, x->f));
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == EXPERIMENTAL(collective_graph_key))
+            x->out->collective_key = (uint64_t)tfd_pb_int64(&r, &f);
+        else if (is_set(&f))
+            tfd_master_name_option(x->m, "RunOptions.experimental: fields "
+                                         "other than collective_graph_key");
+    }
+    return tfd_pb_end(&r, "RunOptions.Experimental", st);
+}
+
 static const struct row rows[] = {
     {OPTION(trace_level), "", read_level},
     {OPTION(timeout_in_ms), "", read_timeout},
@@ -85,7 +108,7 @@ static const struct row rows[] = {
     {OPTION(debug_options), "RunOptions.debug_options", read_debug},
     {OPTION(report_tensor_allocations_upon_oom),
      "RunOptions.report_tensor_allocations_upon_oom", NULL},
-    {OPTION(experimental), "RunOptions.experimental", NULL},
+    {OPTION(experimental), "", read_experimental},
 };
 
 static const struct row *find_row(uint32_t tag)
@@ -98,11 +121,6 @@ static const struct row *find_row(uint32_t tag)
     return &unknown;
 }
 
-static bool is_set(const struct tfd_pb_field *f)
-{
-    return f->wire == TFD_PB_BYTES ? f->bytes.size > 0 : f->number != 0;
-}
-
 enum tfd_code tfd_run_options_read(struct tfd_master *m, struct tfd_str bytes,
                                    struct tfd_run_options *out,
                                    struct tfd_status *st)
@@ -113,7 +131,7 @@ enum tfd_code tfd_run_options_read(struct tfd_master *m, struct tfd_str bytes,
     *out = (struct tfd_run_options){.timeout_us = 0};
     while (tfd_pb_next(&r, &f)) {
         const struct row *row = find_row(f.tag);
-        struct reading x = {out, &r, &f};
+        struct reading x = {m, out, &r, &f};
 
         if (row->read)
             TFD_TRY(row->read(&x, st));

@@ -18,6 +18,7 @@ struct tfd_run_options {
     int64_t trace_level; /* as it came */
     bool timeline;       /* FULL_TRACE */
     bool partition_graphs;
+    uint64_t collective_key; /* experimental.collective_graph_key; 0: none */
     bool costs; /* not of RunOptions: its session wants those of some steps */
 };
 

@@ -25,13 +25,13 @@ def member(cluster, rank, make):
 
 
 @contextlib.contextmanager
-def members(cluster, make):
+def members(cluster, make, options=LATE):
     """step(base) runs one in every session at once; what they give."""
     all_of = [member(cluster, rank, make) for rank in range(SIZE)]
 
     def one(rank, base):
         session, node, fed = all_of[rank]
-        return session.run(node, {fed: value(rank, (9,)) + base}, LATE)
+        return session.run(node, {fed: value(rank, (9,)) + base}, options)
 
     with ThreadPoolExecutor(SIZE) as threads:
         yield lambda base: list(threads.map(one, range(SIZE), [base] * SIZE))
@@ -41,6 +41,12 @@ def members(cluster, make):
 
 def total(base):
     return sum(value(rank, (9,)) + base for rank in range(SIZE))
+
+
+def reduces_alone(fed):
+    return raw.CollectiveReduce(
+        input=fed, subdiv_offsets=[0], merge_op="Add", final_op="Id",
+        **dict(keys(), group_size=1))
 
 
 def reduces(version, key):
@@ -104,6 +110,73 @@ def sessions_after_a_restart(server):
                         return step(base)
                 for got in steps_again(new, base):
                     np.testing.assert_array_equal(got, total(base))
+
+
+def next_step(cluster, key):
+    """What worker 0, the leader, says of this graph key."""
+    response = Raw(cluster["worker", 0].address).worker(
+        "GetStepSequence", graph_key=[key])
+    assert [q.graph_key for q in response.step_sequence] == [key], response
+    return response.step_sequence[0].next_step_id
+
+
+def named(key):
+    options = tf.RunOptions(timeout_in_ms=10000)
+    options.experimental.collective_graph_key = key
+    return options
+
+
+@test(limit=60, worker=2)
+def a_run_names_the_sequence_of_its_steps(cluster):
+    """Of a graph with or without collectives; the first run of a signature
+    decides, as in TensorFlow's master."""
+    built = tf.Graph()
+    with built.as_default(), tf.device("/job:worker/task:0"):
+        fed = tf.placeholder(tf.float32, [])
+        plain, other = fed + 1, fed + 2
+        reduced = reduces_alone(fed)
+    first = {key: next_step(cluster, key) for key in range(100, 104)}
+
+    def moved():
+        return [next_step(cluster, key) - first[key] for key in first]
+    with tf.Session(cluster.target("worker", 0), graph=built,
+                    config=plain_config()) as session:
+        for count, (node, key, want) in enumerate((
+                (plain, 100, [1, 0, 0, 0]), (plain, 100, [2, 0, 0, 0]),
+                (plain, 101, [3, 0, 0, 0]), (plain, 0, [4, 0, 0, 0]),
+                (other, 0, [4, 0, 0, 0]), (other, 101, [4, 0, 0, 0]),
+                (reduced, 102, [4, 0, 1, 0]), (reduced, 103, [4, 0, 2, 0]))):
+            got = session.run(node, {fed: count}, named(key))
+            assert got >= count, got
+            assert moved() == want, (count, moved(), want)
+
+
+@on_every_mix()
+def sessions_of_a_named_sequence_step_together(cluster):
+    """The graph's own key would be another."""
+    with members(cluster, reduces(1, keys()), named(90)) as step:
+        for base in range(5):
+            for got in step(base):
+                np.testing.assert_array_equal(got, total(base))
+
+
+@test(limit=60, tfd_only=True, worker=2)
+def sequences_without_end(cluster):
+    """A peer that asks for ever more of them; one with steps stays."""
+    raw = Raw(cluster["worker", 0].address)
+    with tf.Graph().as_default(), tf.Session(
+            cluster.target("worker", 0), config=plain_config()) as session:
+        with tf.device("/job:worker/task:0"):
+            node = tf.constant(1.) + 1.
+        session.run(node, options=named(99))
+        used = next_step(cluster, 99)
+        for first in range(1 << 20, (1 << 20) + 20000, 1000):
+            told = raw.worker("GetStepSequence",
+                              graph_key=range(first, first + 1000))
+            assert len(told.step_sequence) == 1000
+        assert next_step(cluster, 99) == used
+        session.run(node, options=named(99))
+        assert next_step(cluster, 99) == used + 1
 
 
 @test(limit=60, tfd_only=True, worker=2)
