@@ -1,5 +1,6 @@
 /*
- * concat.c - joining along a dimension that is there: ConcatV2, ConcatOffset.
+ * concat.c - joining along a dimension that is there: Concat, ConcatV2,
+ * ConcatOffset.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- ConcatV2 ------------------------------------------------------------ */
+/* ---- Concat, ConcatV2 ---------------------------------------------------- */
 
 static enum tfd_code add_dim(int64_t *sum, int64_t dim, struct tfd_status *st)
 {
@@ -56,18 +57,34 @@ static enum tfd_code concat_shape_of(const struct tfd_shape *in, int count,
     return tfd_shape_make(out, out->dim, out->rank, st);
 }
 
-static enum tfd_code concat_axis(const struct tfd_kctx *k, int rank, int *axis,
-                                 struct tfd_status *st)
+/* Concat calls the axis by another name, and has it first. */
+struct concat_kind {
+    int first; /* of the values */
+    const char *axis;
+};
+
+static const struct concat_kind axis_last = {0, "axis"};
+static const struct concat_kind axis_first = {1, "concat_dim"};
+
+/* Which input the axis is. */
+static int axis_input(const struct concat_kind *c, int in_count)
 {
-    const struct tfd_tensor *t = &k->in[k->in_count - 1];
+    return c->first ? 0 : in_count - 1;
+}
+
+static enum tfd_code concat_axis(const struct tfd_kctx *k,
+                                 const struct concat_kind *c, int rank,
+                                 int *axis, struct tfd_status *st)
+{
+    const struct tfd_tensor *t = &k->in[axis_input(c, k->in_count)];
     char text[TFD_SHAPE_TEXT_MAX];
     int64_t at;
 
     if (t->shape.rank > 1 || tfd_tensor_elements(t) != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "axis tensor should be a scalar integer, but got "
+                        "%s tensor should be a scalar integer, but got "
                         "shape %s",
-                        tfd_shape_text(&t->shape, text));
+                        c->axis, tfd_shape_text(&t->shape, text));
     at = tfd_check_int_at(t, 0);
     if ((at < -rank || at >= rank) && at != 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -78,14 +95,14 @@ static enum tfd_code concat_axis(const struct tfd_kctx *k, int rank, int *axis,
     return TFD_OK;
 }
 
-static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
+/* Joins the inputs of k, which are the values alone. */
+static enum tfd_code join_values(struct tfd_kctx *k, int axis,
+                                 struct tfd_status *st)
 {
-    int count = k->in_count - 1, axis = 0;
     struct tfd_shape out = k->in[0].shape;
     int64_t dim = 0, outer, inner;
 
-    TFD_TRY(concat_axis(k, out.rank, &axis, st));
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < k->in_count; i++) {
         struct tfd_shape pair[2] = {k->in[0].shape, k->in[i].shape};
         struct tfd_shape both;
 
@@ -97,23 +114,49 @@ static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &out, st));
     tfd_runs_around(&out, axis, &outer, &inner);
-    return tfd_runs_join(k, count, outer, st);
+    return tfd_runs_join(k, k->in_count, outer, st);
 }
 
-static enum tfd_code concat_shape(struct tfd_shape_ctx *s,
-                                  struct tfd_status *st)
+static enum tfd_code concat_kind(struct tfd_kctx *k,
+                                 const struct concat_kind *c,
+                                 struct tfd_status *st)
 {
-    int count = s->in_count - 1, axis;
-    struct tfd_shape out = s->in[0];
+    struct tfd_kctx values = *k;
+    int axis = 0;
+
+    TFD_TRY(concat_axis(k, c, k->in[c->first].shape.rank, &axis, st));
+    values.in += c->first;
+    values.in_count--;
+    return join_values(&values, axis, st);
+}
+
+static enum tfd_code concat_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return concat_kind(k, &axis_last, st);
+}
+
+static enum tfd_code concat_first_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    return concat_kind(k, &axis_first, st);
+}
+
+static enum tfd_code shape_of_kind(struct tfd_shape_ctx *s,
+                                   const struct concat_kind *c,
+                                   struct tfd_status *st)
+{
+    const struct tfd_shape *in = s->in + c->first;
+    int count = s->in_count - 1, input = axis_input(c, s->in_count), axis;
+    struct tfd_shape out = in[0];
     int64_t at, dim = 0;
 
-    if (!s->value || !s->value[count] || out.rank == TFD_RANK_UNKNOWN ||
-        tfd_tensor_elements(s->value[count]) != 1)
+    if (!s->value || !s->value[input] || out.rank == TFD_RANK_UNKNOWN ||
+        tfd_tensor_elements(s->value[input]) != 1)
         return TFD_OK;
-    at = tfd_check_int_at(s->value[count], 0);
+    at = tfd_check_int_at(s->value[input], 0);
     TFD_TRY(tfd_check_axis(at, out.rank, &axis, st));
     for (int i = 0; i < count; i++) {
-        struct tfd_shape other = s->in[i];
+        struct tfd_shape other = in[i];
         int64_t here =
             other.rank == TFD_RANK_UNKNOWN ? TFD_DIM_UNKNOWN : other.dim[axis];
 
@@ -128,8 +171,22 @@ static enum tfd_code concat_shape(struct tfd_shape_ctx *s,
     return TFD_OK;
 }
 
+static enum tfd_code concat_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    return shape_of_kind(s, &axis_last, st);
+}
+
+static enum tfd_code concat_first_shape(struct tfd_shape_ctx *s,
+                                        struct tfd_status *st)
+{
+    return shape_of_kind(s, &axis_first, st);
+}
+
 /* Cuts dy where the inputs met. */
-static enum tfd_code concat_gradient(struct tfd_grad *g, struct tfd_status *st)
+static enum tfd_code gradient_of_kind(struct tfd_grad *g,
+                                      const struct concat_kind *c,
+                                      struct tfd_status *st)
 {
     struct tfd_edge in[TFD_GRAD_LIST_MAX + 1], shape[TFD_GRAD_LIST_MAX];
     struct tfd_edge offset[TFD_GRAD_LIST_MAX], slice[3];
@@ -137,11 +194,12 @@ static enum tfd_code concat_gradient(struct tfd_grad *g, struct tfd_status *st)
 
     if (count > TFD_GRAD_LIST_MAX)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "gradient of ConcatV2 with %d inputs; at most %d",
-                        count, TFD_GRAD_LIST_MAX);
-    in[0] = g->x[count];
+                        "gradient of %s with %d inputs; at most %d",
+                        g->node->op->name.data, count, TFD_GRAD_LIST_MAX);
+    in[0] = g->x[axis_input(c, count + 1)];
     for (int i = 0; i < count; i++) {
-        TFD_TRY(tfd_grad_emit(g, "Shape", &g->x[i], 1, &shape[i], st));
+        TFD_TRY(
+            tfd_grad_emit(g, "Shape", &g->x[c->first + i], 1, &shape[i], st));
         in[i + 1] = shape[i];
     }
     TFD_TRY(tfd_grad_emit_attrs(g, "ConcatOffset", in, count + 1, NULL, 0,
@@ -150,9 +208,20 @@ static enum tfd_code concat_gradient(struct tfd_grad *g, struct tfd_status *st)
         slice[0] = g->dy[0];
         slice[1] = offset[i];
         slice[2] = shape[i];
-        TFD_TRY(tfd_grad_emit(g, "Slice", slice, 3, &g->dx[i], st));
+        TFD_TRY(tfd_grad_emit(g, "Slice", slice, 3, &g->dx[c->first + i], st));
     }
     return TFD_OK;
+}
+
+static enum tfd_code concat_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return gradient_of_kind(g, &axis_last, st);
+}
+
+static enum tfd_code concat_first_gradient(struct tfd_grad *g,
+                                           struct tfd_status *st)
+{
+    return gradient_of_kind(g, &axis_first, st);
 }
 
 /* ---- ConcatOffset -------------------------------------------------------- */
@@ -263,6 +332,14 @@ static enum tfd_code offset_shape(struct tfd_shape_ctx *s,
 
 static const struct tfd_opdef ops[] = {
     {
+        .name = "Concat",
+        .inputs = "concat_dim: int32, values: N * T",
+        .outputs = "output: T",
+        .attrs = "N: int >= 2; T: type",
+        .shape = concat_first_shape,
+        .grad = concat_first_gradient,
+    },
+    {
         .name = "ConcatV2",
         .inputs = "values: N * T, axis: Tidx",
         .outputs = "output: T",
@@ -281,6 +358,7 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("Concat", concat_first_compute),
     TFD_KERNEL_ANY("ConcatV2", concat_compute),
     TFD_KERNEL_ANY("ConcatOffset", offset_compute),
 };

@@ -6,6 +6,7 @@
  *     Placeholder[V2]         must be fed; running one is the user's mistake
  *     PlaceholderWithDefault  its input, unless it is fed
  *     Identity, IdentityN, StopGradient, PreventGradient   their inputs
+ *     GuaranteeConst          the same: a promise that nothing here needs
  *     NoOp                    nothing: control edges meet here
  *
  * None of them copies: outputs share the buffer of the constant or the input.
@@ -210,6 +211,14 @@ static const struct tfd_opdef ops[] = {
         .flags = TFD_OP_IDENTITY,
     },
     {
+        .name = "GuaranteeConst",
+        .inputs = "input: T",
+        .outputs = "output: T",
+        .attrs = "T: type",
+        .shape = each_shape,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+    {
         .name = "NoOp",
         .shape = tfd_shape_none,
         .flags = TFD_OP_NOOP | TFD_OP_NO_GRADIENT,
@@ -227,6 +236,7 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("IdentityN", identity_cpu, .flags = TFD_KERNEL_BY_TYPE),
     TFD_KERNEL_ANY("StopGradient", identity_cpu),
     TFD_KERNEL_ANY("PreventGradient", identity_cpu),
+    TFD_KERNEL_ANY("GuaranteeConst", identity_cpu),
     TFD_KERNEL_ANY("NoOp", noop_cpu),
 };
 

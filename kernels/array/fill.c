@@ -1,5 +1,6 @@
 /*
- * fill.c - tensors of one value: ZerosLike, OnesLike, Fill.
+ * fill.c - tensors of one value: ZerosLike, OnesLike, Fill; Empty, whose value
+ * nobody may ask for.
  */
 #include "common/base/half.h"
 #include "kernels/core/check.h"
@@ -141,6 +142,25 @@ static enum tfd_code fill_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     return tfd_check_shape_value(&dims, false, &s->out[0], st);
 }
 
+static enum tfd_code empty_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    return tfd_node_bool(p->node, "init", state, st);
+}
+
+static enum tfd_code empty_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const bool *clear = k->state;
+    struct tfd_shape shape;
+
+    TFD_TRY(tfd_check_shape_value(&k->in[0], false, &shape, st));
+    TFD_TRY(tfd_kctx_output(k, 0, (enum tfd_dtype)k->node->out_types[0], &shape,
+                            st));
+    if (*clear)
+        tfd_elements_clear(&k->out[0]);
+    return TFD_OK;
+}
+
 /* d Fill(dims, v) / dv: the sum of all. */
 static enum tfd_code fill_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
@@ -188,12 +208,25 @@ static const struct tfd_opdef ops[] = {
         .shape = fill_shape,
         .grad = fill_gradient,
     },
+    {
+        .name = "Empty",
+        .inputs = "shape: int32",
+        .outputs = "output: dtype",
+        .attrs = "dtype: type; init: bool = false",
+        .checks = "shape: vector 'shape must be a vector of int32, got shape "
+                  "%s'",
+        .key = "dtype",
+        .shape = fill_shape,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
 };
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("ZerosLike", zeros_compute),
     TFD_KERNEL_ANY("OnesLike", ones_compute),
     TFD_KERNEL_ANY("Fill", fill_compute),
+    TFD_KERNEL_ANY("Empty", empty_compute, .prepare = empty_prepare,
+                   .state_size = sizeof(bool)),
 };
 
 const struct tfd_family tfd_family_fill = {

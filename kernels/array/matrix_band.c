@@ -248,18 +248,28 @@ static enum tfd_code part_gradient(struct tfd_grad *g, struct tfd_status *st)
 #define NUMBERS \
     "{bfloat16, half, float, double, int32, int64, complex64, complex128}"
 
+#define BAND_CHECKS                                                       \
+    "input: rank>=2 'input must be at least 2-dim, received shape: %s'; " \
+    "num_lower: scalar 'num_lower must be scalar, got shape %s'; "        \
+    "num_upper: scalar 'num_upper must be scalar, got shape %s'"
+
 static const struct tfd_opdef ops[] = {
     {
         .name = "MatrixBandPart",
         .inputs = "input: T, num_lower: Tindex, num_upper: Tindex",
         .outputs = "band: T",
         .attrs = "T: type; Tindex: {int32, int64} = DT_INT64",
-        .checks = "input: rank>=2 'input must be at least 2-dim, received "
-                  "shape: %s'; "
-                  "num_lower: scalar 'num_lower must be scalar, got shape %s'; "
-                  "num_upper: scalar 'num_upper must be scalar, got shape %s'",
+        .checks = BAND_CHECKS,
         .shape = tfd_shape_like_first,
         .grad = band_gradient,
+    },
+    {
+        .name = "BatchMatrixBandPart", /* before GraphDef's version 14 */
+        .inputs = "input: T, num_lower: int64, num_upper: int64",
+        .outputs = "band: T",
+        .attrs = "T: type",
+        .checks = BAND_CHECKS,
+        .shape = tfd_shape_like_first,
     },
     {
         .name = "Diag",
@@ -280,7 +290,9 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define BAND(type, number, T) TFD_KERNEL("MatrixBandPart", type, band_compute),
+#define BAND(type, number, T)                         \
+    TFD_KERNEL("MatrixBandPart", type, band_compute), \
+        TFD_KERNEL("BatchMatrixBandPart", type, band_compute),
 #define DIAG(type, number, T)               \
     TFD_KERNEL("Diag", type, diag_compute), \
         TFD_KERNEL("DiagPart", type, part_compute),

@@ -544,6 +544,7 @@ static enum tfd_code set_gradient(struct tfd_grad *g, struct tfd_status *st)
     OP(name, "input: T, diagonal: T" more, "output: T", align, NULL, \
        set_shape, set_gradient)
 
+#define OLD_OP(name, in, out, shape) OP(name, in, out, "", NULL, shape, NULL)
 #define DIAG_INPUTS \
     ", k: int32, num_rows: int32, num_cols: int32, padding_value: T"
 #define DIAG_CHECKS                                  \
@@ -563,20 +564,27 @@ static const struct tfd_opdef ops[] = {
     SET_OP("MatrixSetDiag", "", ""),
     SET_OP("MatrixSetDiagV2", ", k: int32", ""),
     SET_OP("MatrixSetDiagV3", ", k: int32", ALIGN),
+    OLD_OP("BatchMatrixDiag", "diagonal: T", "output: T", diag_shape),
+    OLD_OP("BatchMatrixDiagPart", "input: T", "diagonal: T", part_shape),
+    OLD_OP("BatchMatrixSetDiag", "input: T, diagonal: T", "output: T",
+           set_shape),
 };
 
 #define KERNEL(op, type, compute, prepare_)            \
     TFD_KERNEL(op, type, compute, .prepare = prepare_, \
                .state_size = sizeof(struct tfd_matrix_diag)),
-#define KERNELS(type, number, T)                                          \
-    KERNEL("MatrixDiag", type, diag_compute, tfd_matrix_diag_left)        \
-    KERNEL("MatrixDiagV2", type, diag_compute, tfd_matrix_diag_left)      \
-    KERNEL("MatrixDiagV3", type, diag_compute, tfd_matrix_diag_align)     \
-    KERNEL("MatrixDiagPart", type, part_compute, tfd_matrix_diag_left)    \
-    KERNEL("MatrixDiagPartV2", type, part_compute, tfd_matrix_diag_left)  \
-    KERNEL("MatrixDiagPartV3", type, part_compute, tfd_matrix_diag_align) \
-    KERNEL("MatrixSetDiag", type, set_compute, tfd_matrix_diag_left)      \
-    KERNEL("MatrixSetDiagV2", type, set_compute, tfd_matrix_diag_left)    \
+#define KERNELS(type, number, T)                                            \
+    KERNEL("MatrixDiag", type, diag_compute, tfd_matrix_diag_left)          \
+    KERNEL("BatchMatrixDiag", type, diag_compute, tfd_matrix_diag_left)     \
+    KERNEL("BatchMatrixDiagPart", type, part_compute, tfd_matrix_diag_left) \
+    KERNEL("BatchMatrixSetDiag", type, set_compute, tfd_matrix_diag_left)   \
+    KERNEL("MatrixDiagV2", type, diag_compute, tfd_matrix_diag_left)        \
+    KERNEL("MatrixDiagV3", type, diag_compute, tfd_matrix_diag_align)       \
+    KERNEL("MatrixDiagPart", type, part_compute, tfd_matrix_diag_left)      \
+    KERNEL("MatrixDiagPartV2", type, part_compute, tfd_matrix_diag_left)    \
+    KERNEL("MatrixDiagPartV3", type, part_compute, tfd_matrix_diag_align)   \
+    KERNEL("MatrixSetDiag", type, set_compute, tfd_matrix_diag_left)        \
+    KERNEL("MatrixSetDiagV2", type, set_compute, tfd_matrix_diag_left)      \
     KERNEL("MatrixSetDiagV3", type, set_compute, tfd_matrix_diag_align)
 
 static const struct tfd_kernel kernels[] = {

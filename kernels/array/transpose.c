@@ -1,6 +1,7 @@
 /*
- * transpose.c - Transpose, which reorders dimensions, and InvertPermutation,
- * which gives the order that undoes another one.
+ * transpose.c - Transpose, which reorders dimensions, ConjugateTranspose, which
+ * conjugates as well, and InvertPermutation, which gives the order that undoes
+ * another one.
  */
 #include "common/base/atomic.h"
 #include "common/thread/halt.h"
@@ -55,8 +56,9 @@ enum tfd_code tfd_transpose_perm(const struct tfd_tensor *perm, int rank,
     return TFD_OK;
 }
 
-static enum tfd_code transpose_compute(struct tfd_kctx *k,
-                                       struct tfd_status *st)
+/* fresh: the output is memory of its own even where nothing moves. */
+static enum tfd_code permute(struct tfd_kctx *k, bool fresh,
+                             struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
     int64_t to[TFD_RANK_MAX], own[TFD_RANK_MAX], from[TFD_RANK_MAX];
@@ -74,7 +76,7 @@ static enum tfd_code transpose_compute(struct tfd_kctx *k,
         same = same && perm[d] > last;
         last = perm[d];
     }
-    if (same) {
+    if (same && !fresh) {
         tfd_kctx_output_alias(k, 0, 0, &out);
         return TFD_OK;
     }
@@ -83,6 +85,42 @@ static enum tfd_code transpose_compute(struct tfd_kctx *k,
     return tfd_elements_box(k, x->dtype, &out, tfd_tensor_data(&k->out[0]), to,
                             tfd_tensor_data(x), from, st);
 }
+
+static enum tfd_code transpose_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    return permute(k, false, st);
+}
+
+/* ---- ConjugateTranspose -------------------------------------------------- */
+
+#define CONJUGATE(name, number, T)                                      \
+    static void conjugate_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                   \
+        T *y = arg;                                                     \
+                                                                        \
+        for (int64_t i = begin; i < end; i++)                           \
+            y[i].im = -y[i].im;                                         \
+    }
+TFD_COMPLEX_DTYPES(CONJUGATE)
+
+static enum tfd_code conjugate_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    const enum tfd_dtype dtype = k->in[0].dtype;
+    const bool complex = dtype == TFD_COMPLEX64 || dtype == TFD_COMPLEX128;
+
+    TFD_TRY(permute(k, complex, st));
+    if (!complex)
+        return TFD_OK;
+    tfd_kctx_parallel_bytes(
+        k, tfd_tensor_elements(&k->out[0]), 2 * (int)tfd_dtype_size(dtype),
+        dtype == TFD_COMPLEX64 ? conjugate_COMPLEX64 : conjugate_COMPLEX128,
+        tfd_tensor_data(&k->out[0]));
+    return TFD_OK;
+}
+
+/* ---- Shapes, gradients --------------------------------------------------- */
 
 static enum tfd_code transpose_shape(struct tfd_shape_ctx *s,
                                      struct tfd_status *st)
@@ -109,7 +147,7 @@ static enum tfd_code transpose_gradient(struct tfd_grad *g,
     struct tfd_edge in[2] = {g->dy[0], TFD_EDGE_NONE};
 
     TFD_TRY(tfd_grad_emit(g, "InvertPermutation", &g->x[1], 1, &in[1], st));
-    return tfd_grad_emit(g, "Transpose", in, 2, &g->dx[0], st);
+    return tfd_grad_emit(g, g->node->op->name.data, in, 2, &g->dx[0], st);
 }
 
 /* ---- InvertPermutation --------------------------------------------------- */
@@ -202,16 +240,17 @@ INVERT(int64_t)
 
 /* ---- Tables -------------------------------------------------------------- */
 
+#define TRANSPOSE(name_)                                                 \
+    {                                                                    \
+        .name = name_, .inputs = "x: T, perm: Tperm", .outputs = "y: T", \
+        .attrs = "T: type; Tperm: {int32, int64} = DT_INT32",            \
+        .checks = "perm: vector 'perm must be rank 1, got shape %s'",    \
+        .shape = transpose_shape, .grad = transpose_gradient,            \
+    }
+
 static const struct tfd_opdef ops[] = {
-    {
-        .name = "Transpose",
-        .inputs = "x: T, perm: Tperm",
-        .outputs = "y: T",
-        .attrs = "T: type; Tperm: {int32, int64} = DT_INT32",
-        .checks = "perm: vector 'perm must be rank 1, got shape %s'",
-        .shape = transpose_shape,
-        .grad = transpose_gradient,
-    },
+    TRANSPOSE("Transpose"),
+    TRANSPOSE("ConjugateTranspose"),
     {
         .name = "InvertPermutation",
         .inputs = "x: T",
@@ -225,6 +264,7 @@ static const struct tfd_opdef ops[] = {
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("Transpose", transpose_compute),
+    TFD_KERNEL_ANY("ConjugateTranspose", conjugate_compute),
     TFD_KERNEL("InvertPermutation", INT32, invert_int32_t),
     TFD_KERNEL("InvertPermutation", INT64, invert_int64_t),
 };

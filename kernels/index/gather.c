@@ -1,5 +1,5 @@
 /*
- * gather.c - rows by index: GatherV2, ResourceGather.
+ * gather.c - rows by index: Gather, GatherV2, ResourceGather.
  *
  * With axis a and b batch dimensions the input is [batch][outer][dim][inner]
  * and the result [batch][outer][indices][inner]: runs of `inner` elements.
@@ -284,6 +284,21 @@ static enum tfd_code gather_rows(struct tfd_kctx *k,
     return gather_slices(k, value, &p, st);
 }
 
+/* Of an op without the attribute: no batch. */
+static enum tfd_code first_prepare(const struct tfd_prepare *p, void *state,
+                                   struct tfd_status *st)
+{
+    (void)p;
+    (void)st;
+    ((struct tfd_gather_state *)state)->batch_dims = 0;
+    return TFD_OK;
+}
+
+static enum tfd_code gather_first(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return gather_rows(k, &k->in[0], st);
+}
+
 static enum tfd_code resource_gather(struct tfd_kctx *k, struct tfd_status *st)
 {
     return tfd_kctx_with_value(k, gather_rows, st);
@@ -314,9 +329,31 @@ static enum tfd_code gather_shape(struct tfd_shape_ctx *s,
     return add_dims(&s->out[0], x, axis + 1, x->rank, st);
 }
 
+static enum tfd_code first_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    const struct tfd_shape *x = &s->in[0], *i = &s->in[1];
+
+    if (x->rank == TFD_RANK_UNKNOWN || i->rank == TFD_RANK_UNKNOWN)
+        return TFD_OK;
+    TFD_TRY(no_scalar(x, st));
+    s->out[0].rank = 0;
+    TFD_TRY(add_dims(&s->out[0], i, 0, i->rank, st));
+    return add_dims(&s->out[0], x, 1, x->rank, st);
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 static const struct tfd_opdef ops[] = {
+    {
+        .name = "Gather",
+        .inputs = "params: Tparams, indices: Tindices",
+        .outputs = "output: Tparams",
+        .attrs = "validate_indices: bool = true; Tparams: type; "
+                 "Tindices: {int32, int64}",
+        .key = "Tparams",
+        .shape = first_shape,
+        .grad = tfd_gather_first_gradient,
+    },
     {
         .name = "GatherV2",
         .inputs = "params: Tparams, indices: Tindices, axis: Taxis",
@@ -341,6 +378,8 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("Gather", gather_first, .prepare = first_prepare,
+                   .state_size = sizeof(struct tfd_gather_state)),
     TFD_KERNEL_ANY("GatherV2", gather_compute, .prepare = tfd_gather_prepare,
                    .state_size = sizeof(struct tfd_gather_state)),
     TFD_KERNEL_ANY("ResourceGather", resource_gather,

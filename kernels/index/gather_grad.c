@@ -184,6 +184,17 @@ enum tfd_code tfd_gather_gradient(struct tfd_grad *g, struct tfd_status *st)
     return b.code;
 }
 
+enum tfd_code tfd_gather_first_gradient(struct tfd_grad *g,
+                                        struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct gather at = {.dy = g->dy[0], .indices = g->x[1]};
+
+    at.shape = tfd_gradient_shape(&b, g->x[0]);
+    g->dx[0] = sum_first(&b, &at);
+    return b.code;
+}
+
 enum tfd_code tfd_gather_resource_gradient(struct tfd_grad *g,
                                            struct tfd_status *st)
 {

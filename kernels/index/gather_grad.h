@@ -10,6 +10,8 @@
 #include "kernels/core/kernel.h"
 
 enum tfd_code tfd_gather_gradient(struct tfd_grad *g, struct tfd_status *st);
+enum tfd_code tfd_gather_first_gradient(struct tfd_grad *g,
+                                        struct tfd_status *st);
 /* That of the variable. */
 enum tfd_code tfd_gather_resource_gradient(struct tfd_grad *g,
                                            struct tfd_status *st);

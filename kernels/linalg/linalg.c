@@ -19,6 +19,7 @@
 #include "kernels/core/families.h"
 #include "kernels/linalg/gemm.h"
 #include "kernels/linalg/linalg.h"
+#include "kernels/linalg/linalg_shape.h"
 #include "kernels/linalg/linalg_loops.h"
 #include "kernels/linalg/linalg_triangular.h"
 
@@ -377,155 +378,10 @@ static enum tfd_code svd_prepare(const struct tfd_prepare *p, void *state,
     return prepare_linalg(p, state, "full_matrices", "compute_uv", st);
 }
 
-/* ---- Shapes -------------------------------------------------------------- */
-
-/* Rows and columns of input `in`, as far as they are known. */
-static enum tfd_code read_matrix(const struct tfd_shape_ctx *s, int in,
-                                 int64_t *rows, int64_t *columns,
-                                 struct tfd_status *st)
-{
-    const struct tfd_shape *shape = &s->in[in];
-    char text[TFD_SHAPE_TEXT_MAX];
-
-    *rows = *columns = TFD_DIM_UNKNOWN;
-    if (shape->rank == TFD_RANK_UNKNOWN)
-        return TFD_OK;
-    if (shape->rank < 2)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Shape must be at least rank 2 but is %s",
-                        tfd_shape_text(shape, text));
-    *rows = shape->dim[shape->rank - 2];
-    *columns = shape->dim[shape->rank - 1];
-    return TFD_OK;
-}
-
-/* The dimensions in front of a matrix, then these; -2 for none. */
-static struct tfd_shape shape_with(const struct tfd_shape *s, int64_t rows,
-                                   int64_t columns)
-{
-    struct tfd_shape out = *s;
-
-    if (s->rank == TFD_RANK_UNKNOWN)
-        return out;
-    out.rank = s->rank - 2;
-    if (rows != -2)
-        out.dim[out.rank++] = rows;
-    if (columns != -2)
-        out.dim[out.rank++] = columns;
-    return out;
-}
-
-static int64_t smaller_dim(int64_t a, int64_t b)
-{
-    return a == TFD_DIM_UNKNOWN || b == TFD_DIM_UNKNOWN ? TFD_DIM_UNKNOWN
-                                                        : tfd_min(a, b);
-}
-
-static enum tfd_code read_square(const struct tfd_shape_ctx *s, int64_t *n,
-                                 struct tfd_status *st)
-{
-    int64_t rows, columns;
-
-    TFD_TRY(read_matrix(s, 0, &rows, &columns, st));
-    if (rows != TFD_DIM_UNKNOWN && columns != TFD_DIM_UNKNOWN &&
-        rows != columns)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Dimensions must be equal, but are %lld and %lld",
-                        (long long)rows, (long long)columns);
-    *n = rows == TFD_DIM_UNKNOWN ? columns : rows;
-    return TFD_OK;
-}
-
-static enum tfd_code square_shape(struct tfd_shape_ctx *s,
-                                  struct tfd_status *st)
-{
-    int64_t n = TFD_DIM_UNKNOWN;
-
-    TFD_TRY(read_square(s, &n, st));
-    s->out[0] = shape_with(&s->in[0], n, n);
-    return TFD_OK;
-}
-
-static enum tfd_code batch_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
-{
-    int64_t n = TFD_DIM_UNKNOWN;
-
-    TFD_TRY(read_square(s, &n, st));
-    for (int i = 0; i < s->out_count; i++)
-        s->out[i] = shape_with(&s->in[0], -2, -2);
-    return TFD_OK;
-}
-
-static enum tfd_code solve_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
-{
-    int64_t n = TFD_DIM_UNKNOWN, rows, columns;
-
-    TFD_TRY(read_square(s, &n, st));
-    TFD_TRY(read_matrix(s, 1, &rows, &columns, st));
-    s->out[0] = s->in[1];
-    return TFD_OK;
-}
-
-static enum tfd_code triangular_shape(struct tfd_shape_ctx *s,
-                                      struct tfd_status *st)
-{
-    int64_t n = TFD_DIM_UNKNOWN, rows, columns;
-
-    TFD_TRY(read_square(s, &n, st));
-    return read_matrix(s, 1, &rows, &columns, st);
-}
-
-static enum tfd_code qr_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
-{
-    bool full = false;
-    int64_t m, n, p;
-
-    TFD_TRY(read_matrix(s, 0, &m, &n, st));
-    if (s->node)
-        TFD_TRY(tfd_node_bool(s->node, "full_matrices", &full, st));
-    p = full ? m : smaller_dim(m, n);
-    s->out[0] = shape_with(&s->in[0], m, p);
-    s->out[1] = shape_with(&s->in[0], p, n);
-    return TFD_OK;
-}
-
-static enum tfd_code eigen_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
-{
-    bool vectors = true;
-    int64_t n = TFD_DIM_UNKNOWN;
-
-    TFD_TRY(read_square(s, &n, st));
-    if (s->node)
-        TFD_TRY(tfd_node_bool(s->node, "compute_v", &vectors, st));
-    s->out[0] = shape_with(&s->in[0], n, -2);
-    s->out[1] =
-        vectors ? shape_with(&s->in[0], n, n) : (struct tfd_shape){1, {0}};
-    return TFD_OK;
-}
-
-static enum tfd_code svd_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
-{
-    bool vectors = true, full = false;
-    int64_t m, n, p;
-
-    TFD_TRY(read_matrix(s, 0, &m, &n, st));
-    if (s->node) {
-        TFD_TRY(tfd_node_bool(s->node, "compute_uv", &vectors, st));
-        TFD_TRY(tfd_node_bool(s->node, "full_matrices", &full, st));
-    }
-    p = smaller_dim(m, n);
-    s->out[0] = shape_with(&s->in[0], p, -2);
-    s->out[1] = s->out[2] = (struct tfd_shape){1, {0}};
-    if (vectors) {
-        s->out[1] = shape_with(&s->in[0], m, full ? m : p);
-        s->out[2] = shape_with(&s->in[0], n, full ? n : p);
-    }
-    return TFD_OK;
-}
-
 /* ---- Tables -------------------------------------------------------------- */
 
 #define TYPES "{double, float, half, complex64, complex128}"
+#define FEW_TYPES "{double, float}"
 #define DET_TYPES "{half, float, double, complex64, complex128}"
 
 #define OP(name_, in, out, attrs_, shape_)                            \
@@ -536,25 +392,44 @@ static enum tfd_code svd_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 
 static const struct tfd_opdef ops[] = {
     OP("Qr", "input: T", "q: T, r: T", "full_matrices: bool = false; T: " TYPES,
-       qr_shape),
-    OP("Cholesky", "input: T", "output: T", "T: " TYPES, square_shape),
+       tfd_linalg_shape_qr),
+    OP("Cholesky", "input: T", "output: T", "T: " TYPES,
+       tfd_linalg_shape_square),
     OP("MatrixInverse", "input: T", "output: T",
-       "adjoint: bool = false; T: " TYPES, square_shape),
+       "adjoint: bool = false; T: " TYPES, tfd_linalg_shape_square),
     OP("MatrixSolve", "matrix: T, rhs: T", "output: T",
-       "adjoint: bool = false; T: " TYPES, solve_shape),
+       "adjoint: bool = false; T: " TYPES, tfd_linalg_shape_solve),
     OP("MatrixTriangularSolve", "matrix: T, rhs: T", "output: T",
        "lower: bool = true; adjoint: bool = false; "
        "T: {bfloat16, double, float, half, complex64, complex128}",
-       triangular_shape),
+       tfd_linalg_shape_triangular),
     OP("MatrixDeterminant", "input: T", "output: T", "T: " DET_TYPES,
-       batch_shape),
+       tfd_linalg_shape_batch),
     OP("LogMatrixDeterminant", "input: T", "sign: T, log_abs_determinant: T",
-       "T: " DET_TYPES, batch_shape),
+       "T: " DET_TYPES, tfd_linalg_shape_batch),
     OP("SelfAdjointEigV2", "input: T", "e: T, v: T",
-       "compute_v: bool = true; T: " TYPES, eigen_shape),
+       "compute_v: bool = true; T: " TYPES, tfd_linalg_shape_eigen),
     OP("Svd", "input: T", "s: T, u: T, v: T",
        "compute_uv: bool = true; full_matrices: bool = false; T: " TYPES,
-       svd_shape),
+       tfd_linalg_shape_svd),
+    /* Their names before GraphDef's version 13. */
+    OP("BatchCholesky", "input: T", "output: T", "T: " FEW_TYPES,
+       tfd_linalg_shape_square),
+    OP("BatchMatrixDeterminant", "input: T", "output: T",
+       "T: {float, double, complex64, complex128}", tfd_linalg_shape_batch),
+    OP("BatchMatrixInverse", "input: T", "output: T",
+       "adjoint: bool = false; T: " FEW_TYPES, tfd_linalg_shape_square),
+    OP("BatchMatrixSolve", "matrix: T, rhs: T", "output: T",
+       "adjoint: bool = false; T: " FEW_TYPES, tfd_linalg_shape_solve),
+    OP("BatchMatrixTriangularSolve", "matrix: T, rhs: T", "output: T",
+       "lower: bool = true; adjoint: bool = false; T: " FEW_TYPES,
+       tfd_linalg_shape_triangular),
+    OP("BatchSelfAdjointEigV2", "input: T", "e: T, v: T",
+       "compute_v: bool = true; T: " FEW_TYPES, tfd_linalg_shape_eigen),
+    OP("BatchSvd", "input: T", "s: T, u: T, v: T",
+       "compute_uv: bool = true; full_matrices: bool = false; "
+       "T: {double, float, complex64, complex128}",
+       tfd_linalg_shape_svd),
 };
 
 #define KERNEL(op, type, compute, ...) \
@@ -562,27 +437,36 @@ static const struct tfd_opdef ops[] = {
 #define STATE(prepare_) \
     .prepare = prepare_, .state_size = sizeof(struct tfd_linalg_state)
 
-#define KERNELS(type)                                                          \
-    KERNEL("Qr", type, qr_compute, STATE(tfd_linalg_qr_prepare)),              \
-        KERNEL("Cholesky", type, cholesky_compute, .prepare = plain_prepare),  \
-        KERNEL("MatrixInverse", type, inverse_compute,                         \
-               STATE(adjoint_prepare)),                                        \
-        KERNEL("MatrixSolve", type, solve_compute, STATE(adjoint_prepare)),    \
-        KERNEL("MatrixTriangularSolve", type, tfd_linalg_triangular_compute,   \
-               .prepare = tfd_linalg_triangular_prepare,                       \
-               .state_size = TFD_LINALG_TRIANGULAR_STATE),                     \
-        KERNEL("MatrixDeterminant", type, det_compute,                         \
-               .prepare = plain_prepare),                                      \
-        KERNEL("LogMatrixDeterminant", type, log_det_compute,                  \
-               .prepare = plain_prepare),                                      \
-        KERNEL("SelfAdjointEigV2", type, eigen_compute, STATE(eigen_prepare)), \
-        KERNEL("Svd", type, svd_compute, STATE(svd_prepare))
+/* Ops that an old name has too, which begins with `old`, and other ops. */
+#define NAMED(old, type)                                                      \
+    KERNEL(old "Cholesky", type, cholesky_compute, .prepare = plain_prepare), \
+        KERNEL(old "MatrixInverse", type, inverse_compute,                    \
+               STATE(adjoint_prepare)),                                       \
+        KERNEL(old "MatrixSolve", type, solve_compute,                        \
+               STATE(adjoint_prepare)),                                       \
+        KERNEL(old "MatrixTriangularSolve", type,                             \
+               tfd_linalg_triangular_compute,                                 \
+               .prepare = tfd_linalg_triangular_prepare,                      \
+               .state_size = TFD_LINALG_TRIANGULAR_STATE),                    \
+        KERNEL(old "SelfAdjointEigV2", type, eigen_compute,                   \
+               STATE(eigen_prepare))
+#define NAMED_OF_ALL(old, type)                        \
+    KERNEL(old "MatrixDeterminant", type, det_compute, \
+           .prepare = plain_prepare),                  \
+        KERNEL(old "Svd", type, svd_compute, STATE(svd_prepare))
+#define KERNELS(type)                                             \
+    KERNEL("Qr", type, qr_compute, STATE(tfd_linalg_qr_prepare)), \
+        KERNEL("LogMatrixDeterminant", type, log_det_compute,     \
+               .prepare = plain_prepare),                         \
+        NAMED("", type), NAMED_OF_ALL("", type), NAMED_OF_ALL("Batch", type)
 
 static const struct tfd_kernel kernels[] = {
     KERNELS(FLOAT),
     KERNELS(DOUBLE),
     KERNELS(COMPLEX64),
     KERNELS(COMPLEX128),
+    NAMED("Batch", FLOAT),
+    NAMED("Batch", DOUBLE),
     KERNEL("Qr", HALF, half_qr_compute, STATE(tfd_linalg_qr_prepare)),
     KERNEL("MatrixInverse", HALF, half_inverse_compute, STATE(adjoint_prepare)),
 };

@@ -1,5 +1,6 @@
 /*
- * cumulative.c - Cumsum and Cumprod: running sums and products along an axis.
+ * cumulative.c - running values along an axis: sums (Cumsum), products
+ * (Cumprod), and logarithms of sums of exponentials (CumulativeLogsumexp).
  *
  * The tensor is [outer][length][inner]; each row of `inner` elements is the one
  * before it (behind it, with reverse) and a row of x.  With exclusive that row
@@ -14,6 +15,9 @@
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/type_rows.h"
+
+#include <float.h>
+#include <math.h>
 
 struct scan {
     const void *x;
@@ -68,6 +72,37 @@ struct scan {
 #define COMPLEX_SCANS(X, name, T)              \
     X(sum_##name, T, ((T){0, 0}), COMPLEX_ADD) \
     X(product_##name, T, ((T){1, 0}), COMPLEX_MUL)
+
+/* log(e^a + e^b), by the larger of both so that nothing overflows; a NaN that
+ * comes as b is passed over, as in TensorFlow. */
+#define LOG_SUM(name, T, suffix)                                \
+    static inline T log_sum_##name(T a, T b)                    \
+    {                                                           \
+        const T most = a < b ? b : a, least = b < a ? b : a;    \
+                                                                \
+        if (most == -INFINITY)                                  \
+            return most;                                        \
+        return most + log1p##suffix(exp##suffix(least - most)); \
+    }
+LOG_SUM(FLOAT, float, f)
+LOG_SUM(DOUBLE, double, )
+#define LOG_SUM_NARROW(name, number, T)                       \
+    static inline T log_sum_##name(T a, T b)                  \
+    {                                                         \
+        return T##_from_float(                                \
+            log_sum_FLOAT(T##_to_float(a), T##_to_float(b))); \
+    }
+TFD_HALF_DTYPES(LOG_SUM_NARROW)
+#define LOG_FLOAT(T, a, b) log_sum_FLOAT(a, b)
+#define LOG_DOUBLE(T, a, b) log_sum_DOUBLE(a, b)
+#define LOG_HALF(T, a, b) log_sum_HALF(a, b)
+#define LOG_BFLOAT16(T, a, b) log_sum_BFLOAT16(a, b)
+
+SCAN(log_FLOAT, float, -INFINITY, LOG_FLOAT)
+SCAN(log_DOUBLE, double, -INFINITY, LOG_DOUBLE)
+SCAN(log_HALF, tfd_half, tfd_half_from_float(-INFINITY), LOG_HALF)
+SCAN(log_BFLOAT16, tfd_bfloat16, tfd_bfloat16_from_float(-INFINITY),
+     LOG_BFLOAT16)
 
 TFD_INT_ROWS(INT_SCANS, SCAN)
 TFD_FLOAT_ROWS(FLOAT_SCANS, SCAN)
@@ -182,20 +217,59 @@ static enum tfd_code product_gradient(struct tfd_grad *g, struct tfd_status *st)
     return b.code;
 }
 
+static double lowest_of(enum tfd_dtype dtype)
+{
+    return dtype == TFD_DOUBLE     ? -DBL_MAX
+           : dtype == TFD_HALF     ? -65504.0
+           : dtype == TFD_BFLOAT16 ? -0x1.fep127
+                                   : (double)-FLT_MAX;
+}
+
+/* e^x times the sum of those dy e^-y that came after; of positive ones, which
+ * alone have a logarithm. */
+static struct tfd_edge log_part(struct tfd_gradient *b, struct tfd_edge dy,
+                                struct tfd_edge zero)
+{
+    struct tfd_edge lowest =
+        tfd_gradient_scalar(b, dy, lowest_of(tfd_gradient_dtype(b, dy)));
+    struct tfd_edge some = tfd_gradient_op2(b, "Greater", dy, zero);
+    struct tfd_edge log = tfd_gradient_op1(b, "Log", dy);
+    struct tfd_edge sum;
+
+    log = tfd_gradient_op3(b, "SelectV2", some, log, lowest);
+    log = tfd_gradient_op2(b, "Sub", log, b->g->y[0]);
+    sum = scan_of(b, "CumulativeLogsumexp", log, true);
+    sum = tfd_gradient_op2(b, "AddV2", sum, b->g->x[0]);
+    return tfd_gradient_op1(b, "Exp", sum);
+}
+
+static enum tfd_code log_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge zero = tfd_gradient_scalar(&b, g->dy[0], 0);
+    struct tfd_edge up = log_part(&b, g->dy[0], zero);
+    struct tfd_edge down =
+        log_part(&b, tfd_gradient_op1(&b, "Neg", g->dy[0]), zero);
+
+    g->dx[0] = tfd_gradient_op2(&b, "Sub", up, down);
+    return b.code;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
-#define OP(name_, grad_)                                                    \
+#define OP(name_, types_, grad_)                                            \
     {                                                                       \
         .name = (name_), .inputs = "x: T, axis: Tidx", .outputs = "out: T", \
         .attrs = "exclusive: bool = false; reverse: bool = false; "         \
-                 "T: numbertype; Tidx: {int32, int64} = DT_INT32",          \
+                 "T: " types_ "; Tidx: {int32, int64} = DT_INT32",          \
         .checks = "axis: scalar 'ScanOp: axis must be a scalar, not %s'",   \
         .shape = tfd_shape_like_first, .grad = (grad_),                     \
     }
 
 static const struct tfd_opdef ops[] = {
-    OP("Cumsum", sum_gradient),
-    OP("Cumprod", product_gradient),
+    OP("Cumsum", "numbertype", sum_gradient),
+    OP("Cumprod", "numbertype", product_gradient),
+    OP("CumulativeLogsumexp", "{bfloat16, half, float, double}", log_gradient),
 };
 
 #define ROWS(name, number, T)                                     \
@@ -206,8 +280,14 @@ static const struct tfd_opdef ops[] = {
                    .prepare = tfd_cumulative_prepare,             \
                    .state_size = sizeof(struct tfd_cumulative)),
 
+#define LOG_ROWS(name, number, T)                                     \
+    TFD_KERNEL("CumulativeLogsumexp", name, scan_compute, log_##name, \
+               .prepare = tfd_cumulative_prepare,                     \
+               .state_size = sizeof(struct tfd_cumulative)),
+
 static const struct tfd_kernel kernels[] = {
-    TFD_REAL_DTYPES(ROWS) TFD_HALF_DTYPES(ROWS) TFD_COMPLEX_DTYPES(ROWS)};
+    TFD_FLOAT_DTYPES(LOG_ROWS) TFD_HALF_DTYPES(LOG_ROWS) TFD_REAL_DTYPES(ROWS)
+        TFD_HALF_DTYPES(ROWS) TFD_COMPLEX_DTYPES(ROWS)};
 
 const struct tfd_family tfd_family_cumulative = {
     .name = "cumulative",

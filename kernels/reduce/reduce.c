@@ -1,5 +1,6 @@
 /*
- * reduce.c - Sum Mean Prod Max Min All Any, and L2Loss = sum(t ^ 2) / 2.
+ * reduce.c - Sum Mean Prod Max Min All Any, EuclideanNorm = sqrt(sum(t ^ 2)),
+ * and L2Loss = sum(t ^ 2) / 2.
  *
  * float and double are folded in reduce_floats.c, and halves but for Max and
  * Min in reduce_halves.c.  Here accumulators are 64 bits for integers, cut to
@@ -320,6 +321,56 @@ TFD_REDUCE_FINISH(any, tfd_bool, tfd_bool, CUT)
 BOOL_ROWS(all, BITS_AND)
 BOOL_ROWS(any, BITS_OR)
 
+/* ---- EuclideanNorm ------------------------------------------------------- */
+
+/* Squares of floats are summed up as doubles, those of integers in 64 bits, and
+ * the sum is cut to the type before its root, as in TensorFlow. */
+#define ADD_SQUARE(acc, x) ((acc) + (double)(x) * (double)(x))
+#define ADD_SQUARE_HALF(acc, x) ADD_SQUARE(acc, tfd_half_to_float(x))
+#define ADD_SQUARE_BFLOAT16(acc, x) ADD_SQUARE(acc, tfd_bfloat16_to_float(x))
+#define ADD_SQUARE_INT(acc, x) ((acc) + (uint64_t)(x) * (uint64_t)(x))
+#define ROOT(T, acc, n) ((T)sqrt(acc))
+#define ROOT_NARROW(T, acc, n) T##_from_float((float)sqrt(acc))
+#define ROOT_INT(T, acc, n) ((T)(int64_t)sqrt((double)(T)(acc)))
+#define ROOT_COMPLEX(T, acc, n) T##_narrow((tfd_complex128){sqrt(acc), 0})
+#define SQUARE_COMPLEX(acc, x) \
+    ((acc) + (double)(x).re * (double)(x).re + (double)(x).im * (double)(x).im)
+
+#define NORM_TYPES(ROWS, X)                                                   \
+    ROWS(X, FLOAT, float, double, ADD_SQUARE, ROOT)                           \
+    ROWS(X, DOUBLE, double, double, ADD_SQUARE, ROOT)                         \
+    ROWS(X, INT8, int8_t, uint64_t, ADD_SQUARE_INT, ROOT_INT)                 \
+    ROWS(X, INT16, int16_t, uint64_t, ADD_SQUARE_INT, ROOT_INT)               \
+    ROWS(X, INT32, int32_t, uint64_t, ADD_SQUARE_INT, ROOT_INT)               \
+    ROWS(X, INT64, int64_t, uint64_t, ADD_SQUARE_INT, ROOT_INT)               \
+    ROWS(X, UINT8, uint8_t, uint64_t, ADD_SQUARE_INT, ROOT_INT)               \
+    ROWS(X, UINT16, uint16_t, uint64_t, ADD_SQUARE_INT, ROOT_INT)             \
+    ROWS(X, UINT32, uint32_t, uint64_t, ADD_SQUARE_INT, ROOT_INT)             \
+    ROWS(X, UINT64, uint64_t, uint64_t, ADD_SQUARE_INT, ROOT_INT)             \
+    ROWS(X, HALF, tfd_half, double, ADD_SQUARE_HALF, ROOT_NARROW)             \
+    ROWS(X, BFLOAT16, tfd_bfloat16, double, ADD_SQUARE_BFLOAT16, ROOT_NARROW) \
+    ROWS(X, COMPLEX64, tfd_complex64, double, SQUARE_COMPLEX, ROOT_COMPLEX)   \
+    ROWS(X, COMPLEX128, tfd_complex128, double, SQUARE_COMPLEX, ROOT_COMPLEX)
+
+#define NORM_FOLDS(X, name, T, A, SQUARE, DONE) \
+    X(SUM_LANES, norm_##name, T, A, 0, SQUARE, ADD)
+#define NORM_ENDS(X, name, T, A, SQUARE, DONE) X(norm_##name, T, A, DONE)
+#define NORM_REDUCERS(X, name, T, A, SQUARE, DONE) X(norm_##name, A)
+#define NORM_REDUCER(id, A)                \
+    static const struct tfd_reducer id = { \
+        .acc_size = sizeof(A),             \
+        .identity = &init_##id,            \
+        .run = run_##id,                   \
+        .columns = columns_##id,           \
+        .merge = merge_##id,               \
+        .finish = finish_##id,             \
+        .changes_one = true,               \
+    };
+
+NORM_TYPES(NORM_FOLDS, FOLDING)
+NORM_TYPES(NORM_ENDS, TFD_REDUCE_FINISH)
+NORM_TYPES(NORM_REDUCERS, NORM_REDUCER)
+
 /* ---- L2Loss -------------------------------------------------------------- */
 
 static enum tfd_code loss(struct tfd_kctx *k, const struct tfd_reducer *r,
@@ -382,6 +433,11 @@ TFD_HALF_DTYPES(COMPUTE_ORDERS)
 COMPUTE(all)
 COMPUTE(any)
 
+#define COMPUTE_NORM(name, number, T) COMPUTE(norm_##name)
+TFD_REAL_DTYPES(COMPUTE_NORM)
+TFD_HALF_DTYPES(COMPUTE_NORM)
+TFD_COMPLEX_DTYPES(COMPUTE_NORM)
+
 #define COMPUTE_LOSS(name, reducer)                               \
     static enum tfd_code loss_##name##_cpu(struct tfd_kctx *k,    \
                                            struct tfd_status *st) \
@@ -433,6 +489,7 @@ static const struct tfd_opdef ops[] = {
     OP("Prod", "numbertype", tfd_reduce_product_gradient, 0),
     OP("Max", ORDERED, tfd_reduce_order_gradient, 0),
     OP("Min", ORDERED, tfd_reduce_order_gradient, 0),
+    OP("EuclideanNorm", "numbertype", tfd_reduce_norm_gradient, 0),
     BOOL_OP("All"),
     BOOL_OP("Any"),
     {
@@ -447,9 +504,10 @@ static const struct tfd_opdef ops[] = {
 
 #define STATE \
     .prepare = tfd_reduce_prepare, .state_size = sizeof(struct tfd_reduce_state)
-#define KERNELS_SUMS(name, number, T)                       \
-    TFD_KERNEL("Sum", name, sum_##name##_cpu, STATE),       \
-        TFD_KERNEL("Mean", name, mean_##name##_cpu, STATE), \
+#define KERNELS_SUMS(name, number, T)                                \
+    TFD_KERNEL("Sum", name, sum_##name##_cpu, STATE),                \
+        TFD_KERNEL("Mean", name, mean_##name##_cpu, STATE),          \
+        TFD_KERNEL("EuclideanNorm", name, norm_##name##_cpu, STATE), \
         TFD_KERNEL("Prod", name, prod_##name##_cpu, STATE),
 #define KERNELS_ORDERS(name, number, T)               \
     TFD_KERNEL("Max", name, max_##name##_cpu, STATE), \

@@ -51,6 +51,8 @@ struct tfd_reducer {
      * range; for a length up to slab_rows. */
     tfd_range_fn *slabs;
     int64_t slab_rows;
+    /* One element folded alone is not that element (a norm is not negative). */
+    bool changes_one;
     int element_ps; /* picoseconds that an element takes; 0: not known */
 };
 

@@ -326,6 +326,25 @@ enum tfd_code tfd_reduce_mean_gradient(struct tfd_grad *g,
     return b.code;
 }
 
+/* ---- EuclideanNorm ------------------------------------------------------- */
+
+enum tfd_code tfd_reduce_norm_gradient(struct tfd_grad *g,
+                                       struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y = g->y[0], grad = g->dy[0], kept;
+    struct known k = find_known(&b);
+
+    if (!keeps_dims(g)) {
+        kept = kept_shape(&b, &k, tfd_gradient_shape(&b, g->x[0]));
+        y = tfd_gradient_op2(&b, "Reshape", y, kept);
+        grad = tfd_gradient_op2(&b, "Reshape", grad, kept);
+    }
+    y = tfd_gradient_op2(&b, "RealDiv", y, grad);
+    g->dx[0] = tfd_gradient_op2(&b, "RealDiv", g->x[0], y);
+    return b.code;
+}
+
 /* ---- Max, Min ------------------------------------------------------------ */
 
 /* Elements that are the extreme share its gradient equally. */

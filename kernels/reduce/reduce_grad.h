@@ -14,6 +14,8 @@ enum tfd_code tfd_reduce_product_gradient(struct tfd_grad *g,
                                           struct tfd_status *st);
 enum tfd_code tfd_reduce_mean_gradient(struct tfd_grad *g,
                                        struct tfd_status *st);
+enum tfd_code tfd_reduce_norm_gradient(struct tfd_grad *g,
+                                       struct tfd_status *st);
 enum tfd_code tfd_reduce_order_gradient(struct tfd_grad *g,
                                         struct tfd_status *st);
 

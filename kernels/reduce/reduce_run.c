@@ -371,6 +371,22 @@ enum tfd_code tfd_reduce_axes(const struct tfd_kctx *k, bool *reduced,
     return tfd_shape_make(out, out->dim, out->rank, st);
 }
 
+/* Of a function that changes an element which is folded alone. */
+static void fold_each(const struct tfd_reducer *r, const struct tfd_tensor *in,
+                      struct tfd_tensor *out)
+{
+    _Alignas(16) char acc[TFD_REDUCE_ACC_MAX];
+    const struct tfd_fold f = {.x = tfd_tensor_data(in), .acc = acc};
+    const size_t item = tfd_dtype_size(in->dtype);
+    char *y = tfd_tensor_data(out);
+
+    for (int64_t i = 0; i < tfd_tensor_elements(in); i++) {
+        memcpy(acc, r->identity, r->acc_size);
+        r->run((void *)(uintptr_t)&f, i, i + 1);
+        r->finish(y + (size_t)i * item, acc, 1, 1);
+    }
+}
+
 enum tfd_code tfd_reduce(struct tfd_kctx *k, const struct tfd_reducer *r,
                          struct tfd_status *st)
 {
@@ -378,13 +394,19 @@ enum tfd_code tfd_reduce(struct tfd_kctx *k, const struct tfd_reducer *r,
     bool reduced[TFD_RANK_MAX];
     struct tfd_shape shape;
     struct plan p = {.r = r};
+    bool folds;
 
     TFD_TRY(tfd_reduce_axes(k, reduced, &shape, st));
-    if (in->buffer && !plan_reduction(&p, &in->shape, reduced)) {
+    folds = !in->buffer || plan_reduction(&p, &in->shape, reduced);
+    if (!folds && !r->changes_one) {
         tfd_kctx_output_alias(k, 0, 0, &shape);
         return TFD_OK;
     }
     TFD_TRY(tfd_kctx_output(k, 0, in->dtype, &shape, st));
+    if (!folds) {
+        fold_each(r, in, &k->out[0]);
+        return TFD_OK;
+    }
     if (!in->buffer) {
         fill_identity(r, &k->out[0]);
         return TFD_OK;

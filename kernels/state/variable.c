@@ -1,5 +1,5 @@
 /*
- * variable.c - variables as references (VariableV2) and as resources
+ * variable.c - variables as references (Variable, VariableV2) and as resources
  * (VarHandleOp, ReadVariableOp, ...); assign.c writes them.
  *
  * Both kinds live in the same containers and are the same struct tfd_variable,
@@ -318,6 +318,23 @@ static enum tfd_code attr_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
                    : TFD_OK;
 }
 
+/* What Variable says of a scalar is that nothing is known. */
+static enum tfd_code old_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    TFD_TRY(attr_shape(s, st));
+    if (s->out[0].rank == 0)
+        s->out[0].rank = TFD_RANK_UNKNOWN;
+    return TFD_OK;
+}
+
+/* ---- RefIdentity --------------------------------------------------------- */
+
+static enum tfd_code ref_identity_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    return tfd_kctx_variable(k, 0, &k->ref_out[0], st);
+}
+
 /* ---- Gradients ----------------------------------------------------------- */
 
 /* Reading: the gradient of the value is that of the variable. */
@@ -330,16 +347,26 @@ static enum tfd_code read_gradient(struct tfd_grad *g, struct tfd_status *st)
 
 /* ---- Tables -------------------------------------------------------------- */
 
+#define VARIABLE(name_, shape_)                                        \
+    {                                                                  \
+        .name = name_, .inputs = "", .outputs = "ref: Ref(dtype)",     \
+        .attrs = "shape: shape; dtype: type; container: string = ''; " \
+                 "shared_name: string = ''",                           \
+        .key = "dtype", .shape = shape_,                               \
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,                 \
+    }
+
 static const struct tfd_opdef ops[] = {
+    VARIABLE("Variable", old_shape),
+    VARIABLE("VariableV2", attr_shape),
     {
-        .name = "VariableV2",
-        .inputs = "",
-        .outputs = "ref: Ref(dtype)",
-        .attrs = "shape: shape; dtype: type; container: string = ''; "
-                 "shared_name: string = ''",
-        .key = "dtype",
-        .shape = attr_shape,
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+        .name = "RefIdentity",
+        .inputs = "input: Ref(T)",
+        .outputs = "output: Ref(T)",
+        .attrs = "T: type",
+        .shape = tfd_shape_like_first,
+        .grad = read_gradient,
+        .flags = TFD_OP_UNINITIALIZED_OK,
     },
     {
         .name = "IsVariableInitialized",
@@ -410,6 +437,10 @@ static const struct tfd_opdef ops[] = {
 };
 
 static const struct tfd_kernel kernels[] = {
+    TFD_KERNEL_ANY("Variable", ref_compute, .prepare = ref_prepare,
+                   .release = owner_release,
+                   .state_size = sizeof(struct owner)),
+    TFD_KERNEL_ANY("RefIdentity", ref_identity_compute),
     TFD_KERNEL_ANY("VariableV2", ref_compute, .prepare = ref_prepare,
                    .release = owner_release,
                    .state_size = sizeof(struct owner)),

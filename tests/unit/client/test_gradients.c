@@ -33,6 +33,7 @@ static const struct gradient_case cases[] = {
     {"Cast", "s23", "DstT=t2"},
     {"ConcatV2", "s23 s21 1", "N=i2"},
     {"ConcatV2", "s13 s23 0", "N=i2"},
+    {"Concat", "1 s23 s21", "N=i2"},
     {"Pack", "s23 s23", "axis=i1"},
     {"Unpack", "s23", "num=i3;axis=i1"},
     {"Split", "1 s24", "num_split=i2"},
@@ -107,6 +108,8 @@ static const struct gradient_case cases[] = {
     {"Mean", "s23 [0,1]", ""},
     {"Max", "s23 [1]", ""},
     {"Min", "s23 [0]", ""},
+    {"EuclideanNorm", "p23 [1]", ""},
+    {"EuclideanNorm", "p23 [0,1]", "keep_dims=b1"},
     {"L2Loss", "s23", ""},
     {"Relu", "s23", ""},
     {"ReluGrad", "s23 s23", ""},
@@ -127,6 +130,7 @@ static const struct gradient_case cases[] = {
     {"GatherV2", "s34 [1,2] -1", ""},
     {"GatherV2", "u34 [1,2] -1", ""},
     {"GatherV2", "s232 t22 1", "batch_dims=i1"},
+    {"Gather", "s34 [2,0,2]", ""},
     {"DynamicStitch", "[0,3] [2,1] s23 s23", "N=i2"},
     {"ParallelDynamicStitch", "[1] 0 s13 s3", "N=i2"},
     {"UnsortedSegmentSum", "s43 [1,0,-1,1] 2", ""},
@@ -135,10 +139,13 @@ static const struct gradient_case cases[] = {
     {"Cumsum", "s23 0", "reverse=b1;exclusive=b1"},
     {"Cumprod", "s23 1", ""},
     {"Cumprod", "s23 -1", "reverse=b1"},
+    {"CumulativeLogsumexp", "s23 1", ""},
+    {"CumulativeLogsumexp", "s23 0", "reverse=b1"},
     {"StridedSlice", "s34 [0,1] [3,4] [2,1]", ""},
     {"Softmax", "s23", ""},
     {"LogSoftmax", "s23", ""},
     {"Transpose", "s23 [1,0]", ""},
+    {"ConjugateTranspose", "s23 [1,0]", ""},
     {"Reverse", "s23 b2", ""},
     {"ReverseV2", "s234 [0,-1]", ""},
     {"Neg", "s23", ""},
@@ -220,12 +227,13 @@ static const struct gradient_case cases[] = {
 
 /* Tested elsewhere: by what they are for, or without numbers. */
 static const char *const others[] = {
-    "PreventGradient", "ReadVariableOp", "ResourceGather", "Conj", "Complex",
-    "Real", "Imag", "ComplexAbs", "Switch", "RefSwitch", "Merge", "RefMerge",
-    "SparseToDense", "ReverseSequence", "SparseReorder", "SparseFillEmptyRows",
-    "PadV2", "SparseTensorDenseMatMul", "SparseSegmentSum", "SparseSegmentMean",
-    "SparseSegmentSqrtN", "SparseSegmentSumWithNumSegments",
-    "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments",
+    "PreventGradient", "ReadVariableOp", "RefIdentity", "ResourceGather",
+    "Conj", "Complex", "Real", "Imag", "ComplexAbs", "Switch", "RefSwitch",
+    "Merge", "RefMerge", "SparseToDense", "ReverseSequence", "SparseReorder",
+    "SparseFillEmptyRows", "PadV2", "SparseTensorDenseMatMul",
+    "SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN",
+    "SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments",
+    "SparseSegmentSqrtNWithNumSegments",
     /* in float alone: tests/conformance */
     "LRN", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", NULL};
 

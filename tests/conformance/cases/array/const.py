@@ -5,7 +5,7 @@ from tests.conformance.inputs import FED, x
 from tests.conformance.scenarios import fresh_graph, sample
 from tests.conformance.table import c, row, scenario
 
-row("Identity StopGradient PreventGradient", SHAPES, ANY)
+row("Identity StopGradient PreventGradient GuaranteeConst", SHAPES, ANY)
 row("PlaceholderWithDefault", [c(x(2, 3), shape=[2, 3]), c(x(), shape=None),
                                c(x(0, 2), shape=[None, 2])], ANY)
 

@@ -1,7 +1,11 @@
 """Cases of kernels/array/matrix_band.c."""
+import numpy as np
+
 from tests.conformance.cases.shared import ANY
 from tests.conformance.inputs import x
-from tests.conformance.table import bad, c, once, row
+from tests.conformance.old_graphs import old_op
+from tests.conformance.scenarios import fresh_graph
+from tests.conformance.table import bad, c, once, row, scenario
 
 row("MatrixBandPart", [
     *(c(x(3, 4), lower, upper) for lower, upper in [
@@ -21,3 +25,12 @@ row("DiagPart", [
     c(x(3, 3)), c(x(2, 3, 2, 3)), c(x(0, 0)), c(x(2, 1, 2, 2, 1, 2)),
     once(x(70, 70)), bad(x(3)), bad(x(2, 3)), bad(x(2, 3, 3, 2)),
     bad(x(2, 2, 2))], ANY)
+
+
+@scenario("BatchMatrixBandPart")
+@fresh_graph
+def band_by_its_old_name(side):
+    value = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    with side.session() as session:
+        return {"band": session.run(old_op(
+            "BatchMatrixBandPart", 1, value, np.int64(1), np.int64(-1)))[0]}

@@ -6,6 +6,7 @@ import numpy as np
 from tests.cluster.client import tf
 from tests.conformance.cases.shared import ANY
 from tests.conformance.inputs import x
+from tests.conformance.old_graphs import old_op
 from tests.conformance.scenarios import attempt, fresh_graph
 from tests.conformance.table import bad, c, once, row, scenario
 
@@ -116,3 +117,16 @@ def bands_are_set_in_every_alignment(side):
                 out[key + align] = attempt(session, raw.MatrixSetDiagV3(
                     input=x, diagonal=d, k=band, align=align))
     return out
+
+
+@scenario("BatchMatrixDiag BatchMatrixDiagPart BatchMatrixSetDiag")
+@fresh_graph
+def diagonals_by_their_old_names(side):
+    rows = np.arange(6, dtype=np.int32).reshape(2, 3)
+    matrices = np.arange(24, dtype=np.float64).reshape(2, 3, 4)
+    with side.session() as session:
+        return {
+            "diag": session.run(old_op("BatchMatrixDiag", 1, rows))[0],
+            "part": session.run(old_op("BatchMatrixDiagPart", 1, matrices))[0],
+            "set": session.run(old_op("BatchMatrixSetDiag", 1, matrices,
+                                      -rows.astype(np.float64)))[0]}

@@ -1,7 +1,7 @@
 """Cases of kernels/array/transpose.c."""
 import numpy as np
 
-from tests.conformance.inputs import x
+from tests.conformance.inputs import types_of, x
 from tests.conformance.table import bad, c, once, row
 
 row("Transpose", [c(x(2, 3), [1, 0]), c(x(2, 3, 4), [2, 0, 1]), c(x(), []),
@@ -20,3 +20,10 @@ row("Transpose", [c(x(2, 3), [1, 0]), c(x(2, 3, 4), [2, 0, 1]), c(x(), []),
 row("InvertPermutation", [
     c([2, 0, 1, 3]), c([0]), c(np.zeros([0])), bad([0, 0]), bad([0, 2]),
     bad([-1, 0]), bad([[0]])])
+row("ConjugateTranspose", [
+    c(x(2, 3), [1, 0]), c(x(2, 3, 4), [2, 0, 1]), c(x(), []), c(x(5), [0]),
+    c(x(0, 3), [1, 0]), c(x(1, 4), [1, 0]), c(x(2, 3), [-1, 0]),
+    once(x(300, 70), [1, 0]), c(x(2, 3, 4), [0, 1, 2]), bad(x(2, 3), [0]),
+    bad(x(2), [1]), bad(x(2, 3), [0, 0]), bad(x(2, 3), [[1, 0]])],
+    # TensorFlow ends its process where it gets strings.
+    dtypes=[t for t in types_of("ConjugateTranspose") if t != "string"])

@@ -27,3 +27,10 @@ row("ResourceGather", [
     bad(var(x(5)), [5], gpu=c(var([0]), [0])),
     bad(var(x(5)), [-1], gpu=c(var([0]), [0])),
     bad(var(declared=[5]), [0]), bad(var(x()), [0])], reads=False)
+row("Gather", [
+    c(x(5, 3), [0, 4, 2, 0]), c(x(5, 3), 3), c(x(5), [[1, 0]]),
+    c(x(5), np.zeros([0])), c(x(5, 0), [1, 2]), c(x(2, 3, 4), [[1], [0]]),
+    c(x(5), [1], validate_indices=False), c(x(0, 3), np.zeros([0])),
+    once(x(300, 70), list(range(0, 300, 2))),
+    bad(x(5), [5]), bad(x(5), [-1]), bad(x(), [0]), bad(x(0, 3), [0]),
+    bad([[1, 2], [3, 4]], [[0, 1], [2, 0]])])

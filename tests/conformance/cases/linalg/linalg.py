@@ -3,6 +3,7 @@ import numpy as np
 
 from tests.cluster.client import tf
 from tests.conformance.inputs import Data, x
+from tests.conformance.old_graphs import old_op
 from tests.conformance.scenarios import fresh_graph
 from tests.conformance.table import bad, c, once, row, scenario
 
@@ -127,3 +128,28 @@ def describe_svd(key, s, u, v):
         key + "product": (few_u * s[:, None]) @ np.conj(
             np.swapaxes(few_v, 1, 2)),
         key + "unitary": np.conj(np.swapaxes(u, 1, 2)) @ u}
+
+
+@scenario("BatchCholesky BatchMatrixDeterminant BatchMatrixInverse "
+          "BatchMatrixSolve BatchMatrixTriangularSolve BatchSelfAdjointEigV2 "
+          "BatchSvd", tol=64)
+@fresh_graph
+def matrices_by_the_old_names_of_ops(side):
+    out = {}
+    with side.session() as session:
+        for dtype in (np.float32, np.float64):
+            square = positive_definite(2, 3, 3).astype(dtype)
+            right = regular(2, 3, 3)[..., :2].astype(dtype)
+            for op, outputs, inputs, attrs in [
+                    ("BatchCholesky", 1, [square], {}),
+                    ("BatchMatrixDeterminant", 1, [square], {}),
+                    ("BatchMatrixInverse", 1, [square], {"adjoint": True}),
+                    ("BatchMatrixSolve", 1, [square, right], {}),
+                    ("BatchMatrixTriangularSolve", 1, [square, right],
+                     {"lower": False}),
+                    ("BatchSelfAdjointEigV2", 2, [square], {}),
+                    ("BatchSvd", 3, [square], {"full_matrices": True})]:
+                found = session.run(old_op(op, outputs, *inputs, **attrs))
+                for i, value in enumerate(found):
+                    out["%s %s %d" % (op, dtype.__name__, i)] = np.abs(value)
+    return out

@@ -21,3 +21,7 @@ row("Cumsum", RUNNING + [
     once(x(3000), 0, reverse=True), once(x(3000), 0, exclusive=True),
     once(x(2, 3000), 1, exclusive=True, reverse=True)], tol=64)
 row("Cumprod", RUNNING, Data(-1.1, 1.1), tol=64)
+row("CumulativeLogsumexp", RUNNING + [
+    c([-np.inf, -np.inf, 1, np.inf, 2], 0), c([1, np.nan, 2], 0),
+    c([-np.inf, 3, -np.inf], 0, exclusive=True),
+    c([300, -300, 80, -90], 0, reverse=True)], tol=64)

@@ -27,3 +27,4 @@ row("Mean", AXES + WIDE + [c(x(0, 3), [0], dtypes=REALS),
 row("Prod", AXES[:-6] + AXES[-3:] + NOTHING, Data(-1.6, 1.6), tol=8)
 row("Max Min", AXES + WIDE + NOTHING, Data(special=True))
 row("All Any", AXES + WIDE + NOTHING)
+row("EuclideanNorm", AXES + WIDE + NOTHING, Data(-3, 3), tol=8)

@@ -73,3 +73,23 @@ def wrong_uses_of_variables_are_refused(side):
             ref=raw.VariableV2(shape=[], dtype=tf.float32, container="a b"),
             value=1.0))
     return out
+
+
+@scenario("Variable RefIdentity")
+@fresh_graph
+def old_variables_and_other_names_of_references(side):
+    raw, out = tf.raw_ops, {}
+    v = raw.Variable(shape=[2], dtype=tf.float32)
+    free = raw.Variable(shape=[], dtype=tf.int32)
+    same = raw.RefIdentity(input=v)
+    out["shapes"] = "%s %s %s" % (v.shape, free.shape, same.shape)
+    with side.session() as session:
+        out["early"] = attempt(session, raw.Identity(input=same))
+        session.run(raw.Assign(ref=same, value=[1.0, 2.0]).op)
+        out["through both"] = session.run([raw.Identity(input=v),
+                                           raw.Identity(input=same)])[0]
+        out["added"] = session.run(raw.AssignAdd(ref=same, value=[1.0, 1.0]))
+        session.run(raw.Assign(ref=free, value=[[1, 2, 3]],
+                               validate_shape=False).op)
+        out["free"] = session.run(raw.Identity(input=free))
+    return out
