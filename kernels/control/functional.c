@@ -318,6 +318,7 @@ static void call(struct execution *x, int32_t which)
     x->call.in = x->values;
     x->call.out = x->k->out;
     x->call.done = called;
+    x->call.may_stay = true;
     tfd_function_run(&x->call);
 }
 

@@ -83,6 +83,8 @@ struct tfd_function_run;
 struct tfd_function_call {
     struct tfd_rt_function *function;
     struct tfd_kctx *k;     /* of the kernel that calls; NULL: lasting */
+    bool may_stay;          /* done() may come within tfd_function_run(), as it
+                             * calls nothing more */
     struct tfd_tensor *in;  /* taken: left empty */
     struct tfd_tensor *out; /* empty before; filled in when it succeeds */
     /* Once, from any thread, not before tfd_function_run() was called but

@@ -7,7 +7,8 @@
  * fetches, and call functions of the same table.  Each function is there once
  * for its attributes and device, so one that calls itself does, too.
  *
- * A call is a step (step.h) that the loop thread begins and ends.
+ * A call is a step (step.h) that the loop thread begins and ends, or one that
+ * runs on the thread that calls.
  *
  * Threads: tables, any; steps as said there.
  */
@@ -69,7 +70,12 @@ struct tfd_rt_function {
     int idle_count;
     struct tfd_step *idle_here; /* the table's lock's */
     int idle_here_count;
+    int is_quick;             /* atomic: for tfd_function_run_quick() */
+    unsigned int quick_calls; /* atomic */
 };
+
+/* Of one function, those of either kind that are kept for the next call. */
+#define TFD_FUNCTION_IDLE_STEPS_MAX 8
 
 /* env is copied; what it refers to outlives the table. */
 struct tfd_function_table *
@@ -89,6 +95,16 @@ enum tfd_code tfd_function_table_get(struct tfd_function_table *t,
 /* function_compile.c: an executable of it, if there is none yet. */
 enum tfd_code tfd_function_compile(struct tfd_rt_function *f,
                                    struct tfd_status *st) TFD_MUST_USE;
+/* function_run.c: lets go of arguments or results. */
+void tfd_function_drop(struct tfd_tensor *t, int32_t count);
+/* Arguments of a lasting function are of its types. */
+enum tfd_code tfd_function_check_args(const struct tfd_rt_function *f,
+                                      const struct tfd_tensor *in,
+                                      struct tfd_status *st) TFD_MUST_USE;
+/* function_here.c: all of a call of a step, done() too, where the body is known
+ * to be quick and this is a compute thread; else false, and nothing was done.
+ */
+bool tfd_function_run_quick(struct tfd_function_call *c);
 /* Its arguments and results, named as the body's nodes are. */
 struct tfd_function_ends {
     struct tfd_str *args, *rets;

@@ -275,6 +275,11 @@ bool tfd_executor_may_run(const struct tfd_exec *e)
     return !e->has_async && !e->has_loops && e->ahead_count == 0 && !e->parts;
 }
 
+bool tfd_executor_is_quick(const struct tfd_exec *e)
+{
+    return tfd_executor_may_run(e) && e->steps > 0 && e->cost_ns < INLINE_NS;
+}
+
 void tfd_executor_run(struct tfd_step *s)
 {
     bool ended;

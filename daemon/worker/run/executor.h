@@ -30,6 +30,9 @@ void tfd_executor_start(struct tfd_step *s);
  * or works for a device, and it ends by itself, as nobody can cancel it: it has
  * no loop. */
 bool tfd_executor_may_run(const struct tfd_exec *e);
+/* It may, and its steps so far were short enough for the loop thread.  Loop
+ * thread. */
+bool tfd_executor_is_quick(const struct tfd_exec *e);
 /* Runs all of such a step on this thread, which is not the loop thread; without
  * ended().  It has no pool. */
 void tfd_executor_run(struct tfd_step *s);

@@ -19,9 +19,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Of one function, those that are kept for the next call. */
-#define IDLE_STEPS_MAX 8
-
 struct tfd_function_run {
     struct tfd_function_call *call;
     struct tfd_rt_function *f;
@@ -43,7 +40,7 @@ static void unref(struct tfd_function_run *r)
         free(r);
 }
 
-static void drop_tensors(struct tfd_tensor *t, int32_t count)
+void tfd_function_drop(struct tfd_tensor *t, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
         tfd_tensor_unref(&t[i]);
@@ -55,9 +52,9 @@ static void finish_run(struct tfd_function_run *r, const struct tfd_status *st)
 {
     struct tfd_function_call *call = r->call;
 
-    drop_tensors(call->in, r->f->in_count);
+    tfd_function_drop(call->in, r->f->in_count);
     if (st->code != TFD_OK)
-        drop_tensors(call->out, r->f->out_count);
+        tfd_function_drop(call->out, r->f->out_count);
     if (r->outermost)
         TFD_PENDING_SUB(&r->outermost->calls, 1);
     call->done(call, st);
@@ -67,7 +64,7 @@ static void finish_run(struct tfd_function_run *r, const struct tfd_status *st)
 
 static void put_back(struct tfd_rt_function *f, struct tfd_step *s)
 {
-    if (f->idle_count == IDLE_STEPS_MAX) {
+    if (f->idle_count == TFD_FUNCTION_IDLE_STEPS_MAX) {
         tfd_step_free(s);
         return;
     }
@@ -95,6 +92,7 @@ static void ended(struct tfd_step *s)
     r->step = NULL;
     if (s->status.code != TFD_OK)
         tfd_status_copy(&r->st, &s->status);
+    TFD_STORE_RELEASE(&r->f->is_quick, tfd_executor_is_quick(s->exec));
     put_back(r->f, s);
     check_results(r);
     finish_run(r, &r->st);
@@ -127,9 +125,9 @@ static void cancel(struct tfd_cancel *c)
 
 /* Callers of lasting functions pass on what a dataset yields, which a graph
  * may say anything of. */
-static enum tfd_code check_args(const struct tfd_rt_function *f,
-                                const struct tfd_tensor *in,
-                                struct tfd_status *st)
+enum tfd_code tfd_function_check_args(const struct tfd_rt_function *f,
+                                      const struct tfd_tensor *in,
+                                      struct tfd_status *st)
 {
     const struct tfd_exec *e = TFD_LOAD_ACQUIRE(&f->exec);
 
@@ -175,7 +173,7 @@ static void begin_run(struct tfd_post *p)
     struct tfd_step *s = NULL;
 
     if (r->st.code == TFD_OK && !r->caller)
-        (void)check_args(r->f, r->call->in, &r->st);
+        (void)!tfd_function_check_args(r->f, r->call->in, &r->st);
 
     if (r->st.code == TFD_OK &&
         (r->is_cancelled ||
@@ -233,7 +231,7 @@ static enum tfd_code check_nested(const struct tfd_function_run *r,
 static void refuse_call(struct tfd_function_call *c,
                         const struct tfd_status *st)
 {
-    drop_tensors(c->in, c->function->in_count);
+    tfd_function_drop(c->in, c->function->in_count);
     c->done(c, st);
 }
 
@@ -261,8 +259,11 @@ void tfd_function_run(struct tfd_function_call *c)
 {
     struct tfd_rt_function *f = c->function;
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_function_run *r = new_run(c);
+    struct tfd_function_run *r;
 
+    if (tfd_function_run_quick(c))
+        return;
+    r = new_run(c);
     if (!r) {
         tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "no memory for a call");
         refuse_call(c, &st);
@@ -287,91 +288,4 @@ void tfd_function_cancel(struct tfd_function_call *c)
 {
     if (c->run)
         cancel(&c->run->cancel);
-}
-
-/* ---- On the thread that calls -------------------------------------------- */
-
-static struct tfd_step *take_here(struct tfd_rt_function *f,
-                                  struct tfd_status *st)
-{
-    struct tfd_function_table *t = f->table;
-    struct tfd_step *s;
-
-    tfd_lock(&t->lock);
-    s = f->idle_here;
-    if (s) {
-        f->idle_here = s->next;
-        f->idle_here_count--;
-    }
-    tfd_unlock(&t->lock);
-    if (s)
-        return s;
-    s = tfd_executor_step(TFD_LOAD_ACQUIRE(&f->exec), t->loop, NULL, st);
-    if (s)
-        s->transfer = t->transfer;
-    return s;
-}
-
-static void put_here(struct tfd_rt_function *f, struct tfd_step *s)
-{
-    struct tfd_function_table *t = f->table;
-    bool kept;
-
-    tfd_step_reset(s);
-    tfd_lock(&t->lock);
-    kept = f->idle_here_count < IDLE_STEPS_MAX;
-    if (kept) {
-        s->next = f->idle_here;
-        f->idle_here = s;
-        f->idle_here_count++;
-    }
-    tfd_unlock(&t->lock);
-    if (!kept)
-        tfd_step_free(s);
-}
-
-static enum tfd_code run_here(struct tfd_function_call *c,
-                              struct tfd_status *st)
-{
-    struct tfd_rt_function *f = c->function;
-    struct tfd_step *s = take_here(f, st);
-
-    if (!s)
-        return TFD_RESOURCE_EXHAUSTED;
-    s->id = tfd_lasting_step_id(f);
-    s->feeds = c->in;
-    s->fetches = c->out;
-    tfd_executor_run(s);
-    if (s->status.code != TFD_OK)
-        tfd_status_copy(st, &s->status);
-    put_here(f, s);
-    for (int32_t i = 0; i < f->out_count && st->code == TFD_OK; i++)
-        if (c->out[i].dtype == TFD_DTYPE_INVALID)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Retval[%d] does not have value", i);
-    return st->code;
-}
-
-bool tfd_function_run_here(struct tfd_function_call *c, struct tfd_status *st)
-{
-    struct tfd_rt_function *f = c->function;
-    enum tfd_code rc = TFD_OK;
-
-    if (!TFD_LOAD_ACQUIRE(&f->exec))
-        rc = tfd_function_compile(f, st);
-    if (rc == TFD_OK && !tfd_executor_may_run(TFD_LOAD_ACQUIRE(&f->exec)))
-        return false;
-    if (rc == TFD_OK && TFD_LOAD_ACQUIRE(&f->table->host->stopping))
-        rc = tfd_fail(st, TFD_UNAVAILABLE,
-                      "Function " TFD_STR_FMT
-                      " is not called: its task is shutting down",
-                      TFD_STR_ARG(f->func.name));
-    if (rc == TFD_OK)
-        rc = check_args(f, c->in, st);
-    if (rc == TFD_OK)
-        rc = run_here(c, st);
-    drop_tensors(c->in, f->in_count);
-    if (rc != TFD_OK)
-        drop_tensors(c->out, f->out_count);
-    return true;
 }
