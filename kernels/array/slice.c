@@ -214,6 +214,7 @@ static enum tfd_code one_range(struct tfd_slice_dense *d, int at, int64_t size,
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "slice index %lld of dimension %d out of bounds.",
                             (long long)i, at);
+        d->shown[at] = -1;
         d->begin[at] = i;
         d->stride[at] = 1;
         d->box.dim[at] = 1;
@@ -228,6 +229,7 @@ static enum tfd_code one_range(struct tfd_slice_dense *d, int at, int64_t size,
         count = 0;
     else
         count = (count - 1) / magnitude(stride) + 1;
+    d->shown[at] = d->out.rank;
     d->begin[at] = b;
     d->stride[at] = count > 1 ? stride : 1; /* else as long as one pleases */
     d->box.dim[at] = count;
@@ -326,6 +328,17 @@ static enum tfd_code make_dense(const struct tfd_slice_masks *m,
         at++;
     }
     return whole_dims(d, in, at, in->rank, st);
+}
+
+enum tfd_code tfd_slice_resolve(const struct tfd_slice_masks *m,
+                                const struct tfd_shape *in,
+                                const struct tfd_tensor *spec,
+                                struct tfd_slice_dense *d,
+                                struct tfd_status *st)
+{
+    const struct tfd_tensor *const three[3] = {spec, spec + 1, spec + 2};
+
+    return make_dense(m, in, three, d, st);
 }
 
 /* The result is the whole input. */

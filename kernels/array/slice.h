@@ -27,7 +27,15 @@ struct tfd_slice_dense {
     int64_t stride[TFD_RANK_MAX]; /* not 0 */
     struct tfd_shape box;         /* elements taken per input dimension */
     struct tfd_shape out;         /* as shown: new axes in, shrunk ones out */
+    int shown[TFD_RANK_MAX];      /* which of out is it; -1: a shrunk one */
 };
+
+/* Of begin, end and strides, for a tensor of shape `in`. */
+enum tfd_code tfd_slice_resolve(const struct tfd_slice_masks *m,
+                                const struct tfd_shape *in,
+                                const struct tfd_tensor *spec,
+                                struct tfd_slice_dense *d,
+                                struct tfd_status *st) TFD_MUST_USE;
 
 /* StridedSlice: makes output 0.  *done: it is input 0, and complete. */
 enum tfd_code tfd_slice_begin(struct tfd_kctx *k, struct tfd_slice_dense *d,

@@ -39,7 +39,7 @@ BEGIN {
     beside["rpc/grpc"] = "conn core http"
     beside["rpc/http"] = "conn core"
     beside["rpc/native"] = "conn core"
-    beside["kernels/array"] = "core layout list math reduce vector"
+    beside["kernels/array"] = "core layout list math reduce state vector"
     beside["kernels/checkpoint"] = "core io"
     beside["kernels/collective"] = "core"
     beside["kernels/control"] = "core"

@@ -162,3 +162,13 @@ row("unique", "Unique", {
     limit=False, heavy=20)
 row("unique", "Unique", {"string": lambda n: [x(n // 4)]}, STRING, limit=False,
     heavy=20)
+row("roll", "Roll", {
+    "rows": lambda n: [x(n // 64, 64), 9, 0],
+    "both": lambda n: [x(n // 64, 64), [9, 5], [0, 1]]}, MOVED)
+row("slice_assign", "TensorStridedSliceUpdate", {
+    "columns": lambda n: [x(n // 64, 64), [0, 3], [n // 64, 35], [1, 1],
+                          x(n // 64, 32)]}, MOVED)
+row("bincount", "Bincount", lambda n: [
+    of("int32", n, low=0, high=1000), 1000, x(n)], REALS + INTS)
+row("bounds", "NthElement", lambda n: [x(max(1, n // 1000), 1000), 500],
+    REALS + INTS)

@@ -155,3 +155,5 @@ row("training", "ResourceSparseApplyMomentum", {
 row("training", "ResourceSparseApplyAdagrad", {"x64": lambda n: [
     handle(n // 64, 64), handle(n // 64, 64, low=1, high=2), const(0.1),
     x(n // 64, 64), ids(n // 64, top=n // 64)]}, REALS)
+row("inplace", "DeepCopy", lambda n: [x(n)], NUMBERS)
+row("unravel", "UnravelIndex", lambda n: [ids(n, top=n), [8, n // 8]], ("int32",))
