@@ -2,7 +2,7 @@
  * special.c - gamma functions and their kin (special_functions.h), and products
  * and quotients that take 0 for 0 whatever the other side is:
  *
- *     Lgamma Digamma Igamma Igammac Betainc Zeta Polygamma
+ *     Lgamma Digamma Igamma Igammac IgammaGradA Betainc Zeta Polygamma
  *     Atan2 NextAfter Xlogy Xlog1py Xdivy MulNoNan
  *
  * Special functions of floats are computed in double, to fewer terms and by
@@ -51,6 +51,9 @@ DEFINE_FLOAT(FLOAT, float)
 DEFINE_FLOAT(DOUBLE, double)
 FUNCTION2(igamma, DOUBLE, double, tfd_special_igamma(a, b))
 FUNCTION2(igammac, DOUBLE, double, tfd_special_igammac(a, b))
+FUNCTION2(igamma_slope, DOUBLE, double, tfd_special_igamma_slope(a, b))
+FUNCTION2(igamma_slope, FLOAT, float,
+          (float)tfd_special_igamma_slope((double)a, (double)b))
 FUNCTION2(zeta, DOUBLE, double, tfd_special_zeta(a, b))
 FUNCTION2(polygamma, DOUBLE, double, tfd_special_polygamma(a, b))
 
@@ -119,6 +122,8 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
     X(loop_igammac_##name, T, T, igammac_##name) \
     X(loop_zeta_##name, T, T, zeta_##name)       \
     X(loop_polygamma_##name, T, T, polygamma_##name)
+#define SLOPE_LOOP(X, name, T) \
+    X(loop_igamma_slope_##name, T, T, igamma_slope_##name)
 #define LOG_LOOPS(X, name, T)                \
     X(loop_xlogy_##name, T, T, xlogy_##name) \
     X(loop_xlog1py_##name, T, T, xlog1py_##name)
@@ -134,6 +139,8 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 GAMMA_LOOPS(TFD_UNARY_LOOP, FLOAT, float)
 GAMMA_LOOPS(TFD_UNARY_LOOP, DOUBLE, double)
 GAMMA2_LOOPS(TFD_BINARY_LOOP, DOUBLE, double)
+SLOPE_LOOP(TFD_BINARY_LOOP, FLOAT, float)
+SLOPE_LOOP(TFD_BINARY_LOOP, DOUBLE, double)
 REST_LOOPS(TFD_BINARY_SIMD, FLOAT, float)
 REST_LOOPS(TFD_BINARY_SIMD, DOUBLE, double)
 NEXT_LOOP(TFD_BINARY_WIDE, FLOAT, float)
@@ -301,6 +308,40 @@ static enum tfd_code digamma_gradient(struct tfd_grad *g, struct tfd_status *st)
     return b.code;
 }
 
+/* By a: IgammaGradA; by x: e^(-x + (a - 1) log(x) - lgamma(a)); less: of
+ * Igammac, which is 1 less the other. */
+static enum tfd_code gamma_slopes(struct tfd_grad *g, bool less,
+                                  struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge a = g->x[0], x = g->x[1], one, power, dy = g->dy[0];
+
+    one = tfd_gradient_scalar(&b, a, 1);
+    power = tfd_gradient_op2(&b, "Mul", tfd_gradient_op2(&b, "Sub", a, one),
+                             tfd_gradient_op1(&b, "Log", x));
+    power = tfd_gradient_op2(&b, "Sub", power, x);
+    power =
+        tfd_gradient_op2(&b, "Sub", power, tfd_gradient_op1(&b, "Lgamma", a));
+    power = tfd_gradient_op1(&b, "Exp", power);
+    if (less)
+        dy = tfd_gradient_op1(&b, "Neg", dy);
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", dy,
+                                tfd_gradient_op2(&b, "IgammaGradA", a, x));
+    g->dx[1] = tfd_gradient_op2(&b, "Mul", dy, power);
+    tfd_gradient_reduce(&b, a, x, &g->dx[0], &g->dx[1]);
+    return b.code;
+}
+
+static enum tfd_code igamma_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return gamma_slopes(g, false, st);
+}
+
+static enum tfd_code igammac_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    return gamma_slopes(g, true, st);
+}
+
 /* dy / (y^2 + x^2), times x for y and -y for x. */
 static enum tfd_code atan2_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
@@ -337,8 +378,9 @@ static const struct tfd_opdef ops[] = {
     OP1("Lgamma", REAL, lgamma_gradient),
     OP1("Digamma", REAL, digamma_gradient),
     OP2("Atan2", "y: T, x: T", REAL, atan2_gradient),
-    OP2("Igamma", "a: T, x: T", REAL, NULL),
-    OP2("Igammac", "a: T, x: T", REAL, NULL),
+    OP2("Igamma", "a: T, x: T", REAL, igamma_gradient),
+    OP2("Igammac", "a: T, x: T", REAL, igammac_gradient),
+    OP2("IgammaGradA", "a: T, x: T", FLOATS, NULL),
     OP2("Zeta", "x: T, q: T", FLOATS, NULL),
     OP2("Polygamma", "a: T, x: T", FLOATS, NULL),
     OP2("Xlogy", "x: T, y: T", ANY, NULL),
@@ -393,6 +435,7 @@ static const struct tfd_opdef ops[] = {
     KERNELS_REAL(name, number, T)                          \
     KERNEL2("Igamma", name, igamma)                        \
     KERNEL2("Igammac", name, igammac)                      \
+    KERNEL2("IgammaGradA", name, igamma_slope)             \
     KERNEL2("Zeta", name, zeta)                            \
     KERNEL2("Polygamma", name, polygamma)                  \
     TFD_KERNEL("NextAfter", name, tfd_elementwise_vector2, \

@@ -4,6 +4,7 @@
  *   digamma(x)       derivative of log gamma(x); NaN at 0, -1, -2, ...
  *   igamma(a, x)     regularised lower incomplete gamma function
  *   igammac(a, x)    1 - igamma(a, x), exact where it is small
+ *   igamma_slope(a, x)   its derivative by a (TensorFlow's IgammaGradA)
  *   betainc(a, b, x) regularised incomplete beta function
  *   zeta(x, q)       Hurwitz zeta function, the sum of (q + k)^-x
  *   polygamma(n, x)  n-th derivative of digamma
@@ -21,6 +22,7 @@ double tfd_special_lgamma(double x);
 double tfd_special_digamma(double x);
 double tfd_special_igamma(double a, double x);
 double tfd_special_igammac(double a, double x);
+double tfd_special_igamma_slope(double a, double x);
 double tfd_special_betainc(double a, double b, double x);
 double tfd_special_zeta(double x, double q);
 double tfd_special_polygamma(double n, double x);

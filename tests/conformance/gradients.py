@@ -216,6 +216,16 @@ def others():
     case("L2Loss", lambda x: raw.L2Loss(t=x), (2, 3))
 
 
+def integrals():
+    for op in ("Dawsn", "Expint", "FresnelCos", "FresnelSin", "Spence", "Erfinv",
+               "Ndtri", "BesselI0", "BesselI1", "BesselI1e", "BesselK0",
+               "BesselK1e", "BesselJ1", "BesselY1"):
+        case(op, lambda x, o=getattr(raw, op): o(x=tf.sigmoid(x)), (2, 3))
+    for op in ("Igamma", "Igammac"):
+        case(op, lambda x, y, o=getattr(raw, op): o(
+            a=tf.exp(x), x=tf.exp(y)), (2, 3), (3,))
+
+
 def loop(steps, body, *values):
     """values after so many steps; body is given their number, too."""
     return tf.while_loop(
@@ -305,8 +315,8 @@ def images():
                  (2, 3, 2, 2), (2,), (2,), (2,), (2,))
 
 
-for fill in (reductions, slices, gathers, batches, others, sparse, images,
-             conditionals, loops):
+for fill in (reductions, slices, gathers, batches, others, integrals, sparse,
+             images, conditionals, loops):
     fill()
 
 

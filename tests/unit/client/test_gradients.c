@@ -216,6 +216,25 @@ static const struct gradient_case cases[] = {
     {"Erfc", "s23", ""},
     {"Lgamma", "p23", ""},
     {"Digamma", "p23", ""},
+    {"BesselI0", "p23", ""},
+    {"BesselI0e", "p23", ""},
+    {"BesselI1", "p23", ""},
+    {"BesselI1e", "p23", ""},
+    {"BesselK0", "p23", ""},
+    {"BesselK0e", "p23", ""},
+    {"BesselK1", "p23", ""},
+    {"BesselK1e", "p23", ""},
+    {"BesselJ0", "p23", ""},
+    {"BesselJ1", "p23", ""},
+    {"BesselY0", "p23", ""},
+    {"BesselY1", "p23", ""},
+    {"Dawsn", "p23", ""},
+    {"Expint", "p23", ""},
+    {"FresnelCos", "p23", ""},
+    {"FresnelSin", "p23", ""},
+    {"Spence", "p23", ""},
+    {"Igamma", "p23 p3", ""},
+    {"Igammac", "p23 p23", ""},
     {"Atan2", "s23 p3", ""},
     {"MatrixBandPart", "s234 1 0", ""},
     {"MatrixDiag", "s23", ""},
@@ -238,8 +257,9 @@ static const char *const others[] = {
     "SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN",
     "SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments",
     "SparseSegmentSqrtNWithNumSegments",
-    /* in float alone: tests/conformance */
-    "LRN", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", NULL};
+    /* in (0, 1), or in float alone: tests/conformance */
+    "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
+    "FusedBatchNormV3", NULL};
 
 static void test_gradients_are_limits_of_differences(void **state)
 {

@@ -1,0 +1,244 @@
+/*
+ * bessel.c - Bessel functions of order 0 and 1 (bessel_functions.h):
+ *
+ *     BesselI0 BesselI1 BesselI0e BesselI1e     modified, of the first kind
+ *     BesselK0 BesselK1 BesselK0e BesselK1e     of the second
+ *     BesselJ0 BesselJ1 BesselY0 BesselY1       of the first and second kind
+ *
+ * Those of floats and halves are computed in double and rounded once.
+ */
+#include "kernels/core/check.h"
+#include "kernels/core/elementwise.h"
+#include "kernels/core/families.h"
+#include "kernels/core/gradient.h"
+#include "kernels/math/bessel_functions.h"
+#include "kernels/vector/narrow_loops.h"
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define DEFINE_FLOAT(function)                          \
+    static inline float function##_FLOAT(float x)       \
+    {                                                   \
+        return (float)tfd_bessel_##function((double)x); \
+    }
+
+/* X of each function and the name of its op. */
+#define FUNCTIONS(X)    \
+    X(i0, "BesselI0")   \
+    X(i0e, "BesselI0e") \
+    X(i1, "BesselI1")   \
+    X(i1e, "BesselI1e") \
+    X(k0, "BesselK0")   \
+    X(k0e, "BesselK0e") \
+    X(k1, "BesselK1")   \
+    X(k1e, "BesselK1e") \
+    X(j0, "BesselJ0")   \
+    X(j1, "BesselJ1")   \
+    X(y0, "BesselY0")   \
+    X(y1, "BesselY1")
+
+#define DEFINE(function, op) DEFINE_FLOAT(function)
+FUNCTIONS(DEFINE)
+
+TFD_UNARY_LOOP(loop_i0_FLOAT, float, float, i0_FLOAT)
+TFD_UNARY_LOOP(loop_i0e_FLOAT, float, float, i0e_FLOAT)
+TFD_UNARY_LOOP(loop_i1_FLOAT, float, float, i1_FLOAT)
+TFD_UNARY_LOOP(loop_i1e_FLOAT, float, float, i1e_FLOAT)
+TFD_UNARY_LOOP(loop_k0_FLOAT, float, float, k0_FLOAT)
+TFD_UNARY_LOOP(loop_k0e_FLOAT, float, float, k0e_FLOAT)
+TFD_UNARY_LOOP(loop_k1_FLOAT, float, float, k1_FLOAT)
+TFD_UNARY_LOOP(loop_k1e_FLOAT, float, float, k1e_FLOAT)
+TFD_UNARY_LOOP(loop_j0_FLOAT, float, float, j0_FLOAT)
+TFD_UNARY_LOOP(loop_j1_FLOAT, float, float, j1_FLOAT)
+TFD_UNARY_LOOP(loop_y0_FLOAT, float, float, y0_FLOAT)
+TFD_UNARY_LOOP(loop_y1_FLOAT, float, float, y1_FLOAT)
+TFD_UNARY_LOOP(loop_i0_DOUBLE, double, double, tfd_bessel_i0)
+TFD_UNARY_LOOP(loop_i0e_DOUBLE, double, double, tfd_bessel_i0e)
+TFD_UNARY_LOOP(loop_i1_DOUBLE, double, double, tfd_bessel_i1)
+TFD_UNARY_LOOP(loop_i1e_DOUBLE, double, double, tfd_bessel_i1e)
+TFD_UNARY_LOOP(loop_k0_DOUBLE, double, double, tfd_bessel_k0)
+TFD_UNARY_LOOP(loop_k0e_DOUBLE, double, double, tfd_bessel_k0e)
+TFD_UNARY_LOOP(loop_k1_DOUBLE, double, double, tfd_bessel_k1)
+TFD_UNARY_LOOP(loop_k1e_DOUBLE, double, double, tfd_bessel_k1e)
+TFD_UNARY_LOOP(loop_j0_DOUBLE, double, double, tfd_bessel_j0)
+TFD_UNARY_LOOP(loop_j1_DOUBLE, double, double, tfd_bessel_j1)
+TFD_UNARY_LOOP(loop_y0_DOUBLE, double, double, tfd_bessel_y0)
+TFD_UNARY_LOOP(loop_y1_DOUBLE, double, double, tfd_bessel_y1)
+TFD_NARROW_AS_FLOAT(i0, HALF)
+TFD_NARROW_AS_FLOAT(i0e, HALF)
+TFD_NARROW_AS_FLOAT(i1, HALF)
+TFD_NARROW_AS_FLOAT(i1e, HALF)
+TFD_NARROW_AS_FLOAT(k0, HALF)
+TFD_NARROW_AS_FLOAT(k0e, HALF)
+TFD_NARROW_AS_FLOAT(k1, HALF)
+TFD_NARROW_AS_FLOAT(k1e, HALF)
+TFD_NARROW_AS_FLOAT(j0, HALF)
+TFD_NARROW_AS_FLOAT(j1, HALF)
+TFD_NARROW_AS_FLOAT(y0, HALF)
+TFD_NARROW_AS_FLOAT(y1, HALF)
+
+#define BESSEL_NS 100
+
+static enum tfd_code bessel_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_elementwise e = {k->in[0].dtype, BESSEL_NS, NULL, NULL};
+
+    return tfd_elementwise_unary(k, &e, st);
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+/* dy times the slope. */
+static enum tfd_code with_slope(struct tfd_gradient *b, struct tfd_edge slope)
+{
+    b->g->dx[0] = tfd_gradient_op2(b, "Mul", b->g->dy[0], slope);
+    return b->code;
+}
+
+static struct tfd_edge op_of_x(struct tfd_gradient *b, const char *op)
+{
+    return tfd_gradient_op1(b, op, b->g->x[0]);
+}
+
+/* What holds but at 0, where the slope is 1/2. */
+static struct tfd_edge but_at_zero(struct tfd_gradient *b,
+                                   struct tfd_edge slope)
+{
+    struct tfd_edge x = b->g->x[0];
+    struct tfd_edge zero = tfd_gradient_scalar(b, x, 0);
+    struct tfd_edge half = tfd_gradient_scalar(b, x, 0.5);
+    struct tfd_edge there = tfd_gradient_op2(b, "Equal", x, zero);
+
+    return tfd_gradient_op3(b, "SelectV2", there, half, slope);
+}
+
+/* The function of order 0, less y / x. */
+static struct tfd_edge less_quotient(struct tfd_gradient *b,
+                                     struct tfd_edge order_0)
+{
+    struct tfd_edge part = tfd_gradient_op2(b, "Div", b->g->y[0], b->g->x[0]);
+
+    return tfd_gradient_op2(b, "Sub", order_0, part);
+}
+
+static enum tfd_code i0_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+
+    return with_slope(&b, op_of_x(&b, "BesselI1"));
+}
+
+static enum tfd_code i0e_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge sign = op_of_x(&b, "Sign");
+    struct tfd_edge own = tfd_gradient_op2(&b, "Mul", sign, g->y[0]);
+
+    return with_slope(
+        &b, tfd_gradient_op2(&b, "Sub", op_of_x(&b, "BesselI1e"), own));
+}
+
+static enum tfd_code i1_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge slope = less_quotient(&b, op_of_x(&b, "BesselI0"));
+
+    return with_slope(&b, but_at_zero(&b, slope));
+}
+
+static enum tfd_code i1e_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge sum = tfd_gradient_op2(&b, "AddV2", op_of_x(&b, "Sign"),
+                                           op_of_x(&b, "Reciprocal"));
+    struct tfd_edge own = tfd_gradient_op2(&b, "Mul", g->y[0], sum);
+    struct tfd_edge slope =
+        tfd_gradient_op2(&b, "Sub", op_of_x(&b, "BesselI0e"), own);
+
+    return with_slope(&b, but_at_zero(&b, slope));
+}
+
+/* The derivative is less the function of order 1: K0, J0, Y0. */
+#define LESS_FIRST(name, op)                                                 \
+    static enum tfd_code name##_gradient(struct tfd_grad *g,                 \
+                                         struct tfd_status *st)              \
+    {                                                                        \
+        struct tfd_gradient b = tfd_gradient_begin(g, st);                   \
+                                                                             \
+        return with_slope(&b, tfd_gradient_op1(&b, "Neg", op_of_x(&b, op))); \
+    }
+LESS_FIRST(k0, "BesselK1")
+LESS_FIRST(j0, "BesselJ1")
+LESS_FIRST(y0, "BesselY1")
+
+static enum tfd_code k0e_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+
+    return with_slope(
+        &b, tfd_gradient_op2(&b, "Sub", g->y[0], op_of_x(&b, "BesselK1e")));
+}
+
+static enum tfd_code k1_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge less = tfd_gradient_op1(&b, "Neg", op_of_x(&b, "BesselK0"));
+
+    return with_slope(&b, less_quotient(&b, less));
+}
+
+static enum tfd_code k1e_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge one = tfd_gradient_scalar(&b, g->x[0], 1);
+    struct tfd_edge rest =
+        tfd_gradient_op2(&b, "Sub", one, op_of_x(&b, "Reciprocal"));
+    struct tfd_edge own = tfd_gradient_op2(&b, "Mul", g->y[0], rest);
+
+    return with_slope(
+        &b, tfd_gradient_op2(&b, "Sub", own, op_of_x(&b, "BesselK0e")));
+}
+
+static enum tfd_code j1_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge slope = less_quotient(&b, op_of_x(&b, "BesselJ0"));
+
+    return with_slope(&b, but_at_zero(&b, slope));
+}
+
+static enum tfd_code y1_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+
+    return with_slope(&b, less_quotient(&b, op_of_x(&b, "BesselY0")));
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define OP(function, op)                               \
+    {                                                  \
+        .name = op,                                    \
+        .inputs = "x: T",                              \
+        .outputs = "y: T",                             \
+        .attrs = "T: {bfloat16, half, float, double}", \
+        .shape = tfd_shape_like_first,                 \
+        .grad = function##_gradient,                   \
+    },
+
+static const struct tfd_opdef ops[] = {FUNCTIONS(OP)};
+
+#define KERNELS(function, op)                                         \
+    TFD_KERNEL(op, FLOAT, bessel_cpu, loop_##function##_FLOAT),       \
+        TFD_KERNEL(op, DOUBLE, bessel_cpu, loop_##function##_DOUBLE), \
+        TFD_KERNEL(op, HALF, bessel_cpu, loop_##function##_HALF),
+
+static const struct tfd_kernel kernels[] = {FUNCTIONS(KERNELS)};
+
+const struct tfd_family tfd_family_bessel = {
+    .name = "bessel",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
