@@ -244,6 +244,14 @@
 /* A line or a record of a file that a dataset reads. */
 #define TFD_DATA_RECORD_SIZE_MAX ((size_t)1 << 30)
 
+/* What all queries of databases together take: a sort is done in memory. */
+#define TFD_SQL_MEMORY_SIZE_MAX (INT64_C(256) << 20)
+/* A query, and a pattern of LIKE, whose comparison nothing can stop. */
+#define TFD_SQL_QUERY_SIZE_MAX 1000000
+#define TFD_SQL_PATTERN_SIZE_MAX 1000
+/* A value of a row. */
+#define TFD_SQL_VALUE_SIZE_MAX (64 << 20)
+
 /* Options of a dataset as its program writes them: a few hundred bytes. */
 #define TFD_DATA_OPTIONS_SIZE_MAX ((size_t)1 << 20)
 

@@ -27,6 +27,13 @@ struct tfd_file {
         -1, 0         \
     }
 
+/* What lock() does with a range of bytes. */
+enum tfd_file_lock {
+    TFD_FILE_SHARE,   /* takes it, together with others who share it */
+    TFD_FILE_RELEASE, /* lets go of it */
+    TFD_FILE_ASK,     /* takes nothing: has nobody else a lock there? */
+};
+
 struct tfd_file_access {
     enum tfd_code (*open_read)(struct tfd_file_access *a, struct tfd_str name,
                                struct tfd_file *out, struct tfd_status *st);
@@ -44,6 +51,12 @@ struct tfd_file_access {
     enum tfd_code (*sync)(struct tfd_file_access *a, struct tfd_file *f,
                           struct tfd_status *st);
     void (*close)(struct tfd_file_access *a, struct tfd_file *f);
+    /* Locks as programs on this host have them who ask each other; close() lets
+     * go of them.  UNAVAILABLE, at once, when one of somebody else is in the
+     * way. */
+    enum tfd_code (*lock)(struct tfd_file_access *a, struct tfd_file *f,
+                          enum tfd_file_lock how, uint64_t offset,
+                          uint64_t size, struct tfd_status *st);
     /* Replaces `to`. */
     enum tfd_code (*rename)(struct tfd_file_access *a, struct tfd_str from,
                             struct tfd_str to, struct tfd_status *st);

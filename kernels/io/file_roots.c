@@ -511,6 +511,7 @@ const struct tfd_file_access tfd_file_roots_access = {
     .write = roots_write,
     .sync = roots_sync,
     .close = roots_close,
+    .lock = tfd_file_roots_lock,
     .rename = roots_rename,
     .remove = roots_remove,
     .make_dir = roots_make_dir,

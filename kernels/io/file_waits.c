@@ -54,6 +54,10 @@ COUNTED(write,
 COUNTED(sync,
         (struct tfd_file_access * a, struct tfd_file *f, struct tfd_status *st),
         (a, f, st))
+COUNTED(lock,
+        (struct tfd_file_access * a, struct tfd_file *f, enum tfd_file_lock how,
+         uint64_t offset, uint64_t size, struct tfd_status *st),
+        (a, f, how, offset, size, st))
 COUNTED(rename,
         (struct tfd_file_access * a, struct tfd_str from, struct tfd_str to,
          struct tfd_status *st),
@@ -97,6 +101,7 @@ const struct tfd_file_access tfd_file_waits_access = {
     .write = counted_write,
     .sync = counted_sync,
     .close = counted_close,
+    .lock = counted_lock,
     .rename = counted_rename,
     .remove = counted_remove,
     .make_dir = counted_make_dir,

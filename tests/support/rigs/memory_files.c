@@ -180,6 +180,16 @@ static enum tfd_code memory_entry(struct tfd_file_access *a,
     return TFD_OK;
 }
 
+/* Nobody else has any of them. */
+static enum tfd_code memory_lock(struct tfd_file_access *a, struct tfd_file *f,
+                                 enum tfd_file_lock how, uint64_t offset,
+                                 uint64_t size, struct tfd_status *st)
+{
+    (void)f, (void)how, (void)offset, (void)size;
+    MEMORY_TRY(memory_of(a), st);
+    return TFD_OK;
+}
+
 void memory_files_init(struct memory_files *m)
 {
     *m = (struct memory_files){.access = {
@@ -189,6 +199,7 @@ void memory_files_init(struct memory_files *m)
                                    .write = memory_write,
                                    .sync = memory_sync,
                                    .close = memory_close,
+                                   .lock = memory_lock,
                                    .rename = memory_rename,
                                    .remove = memory_remove,
                                    .make_dir = memory_make_dir,

@@ -4,7 +4,7 @@ from tensorflow.python.framework import tensor_util
 
 from tests.cluster.client import tf
 from tests.conformance.cases.data.pipelines import (answers, data, failing,
-                                                    note, numbers, plain, raw,
+                                                    made, note, numbers, plain, raw,
                                                     variant)
 from tests.conformance.cases.data_graph.iterator_state import (GROUPED,
                                                                ORDERED)
@@ -72,6 +72,7 @@ MAKERS = {
     "options": lambda: plain(data.range(3)),
     "files": lambda: tf.data.TFRecordDataset(["a", "b"]),
     "lines": lambda: tf.data.TextLineDataset("a"),
+    "rows": lambda: made("SqlDataset", "sqlite", "a", "select 1"),
     "of datasets": lambda: data.from_tensors(data.range(3)),
     "branches": lambda: data.range(3).map(
         lambda x: tf.cond(x > 1, lambda: x + 1, lambda: x * 2)),
@@ -133,7 +134,7 @@ def data_to_graphs_and_back(side):
     out, fetches = {}, {}
     for name, make in {**MAKERS, **GROUPED, **ORDERED}.items():
         d = plain(make())
-        if name in ("random", "of datasets", "window", "files", "lines",
+        if name in ("random", "of datasets", "window", "files", "lines", "rows",
                     "global shuffle", "global shuffles"):  # have handles
             continue
         it = raw.IteratorV2(shared_name="", container="",

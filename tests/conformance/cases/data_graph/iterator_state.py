@@ -8,6 +8,7 @@ from tests.conformance.cases.data_files.dataset_save import (
 from tests.conformance.cases.data_order.dataset_global_shuffle import shuffled
 from tests.conformance.cases.data_sources.dataset_csv import csv
 from tests.conformance.cases.data_sources.dataset_files import records, write
+from tests.conformance.cases.data_sources.dataset_sql import database, sql
 from tests.conformance.scenarios import fresh_graph, told
 from tests.conformance.table import scenario
 
@@ -228,6 +229,11 @@ def data_iterator_states_of_files(side):
             "records": tf.data.TFRecordDataset(files),
             "lines": tf.data.TextLineDataset(files),
             "columns": csv(texts, "is"),
+            "rows": sql(database(side), "select i, s from t",
+                        [tf.int64, tf.string]),
+            "row fails": sql(database(side, "e"), "select i from t union all "
+                             "select abs(-9223372036854775807 - 1)",
+                             [tf.int64]),
             "flat": data.from_tensor_slices(files).flat_map(
                 tf.data.TFRecordDataset)}.items():
         pair = [tf.data.make_initializable_iterator(plain(dataset))
