@@ -252,6 +252,9 @@
 /* A value of a row. */
 #define TFD_SQL_VALUE_SIZE_MAX (64 << 20)
 
+/* Levels of a tree in an LMDB file: liblmdb's own limit. */
+#define TFD_LMDB_DEPTH_MAX 32
+
 /* Options of a dataset as its program writes them: a few hundred bytes. */
 #define TFD_DATA_OPTIONS_SIZE_MAX ((size_t)1 << 20)
 

@@ -28,7 +28,7 @@ UNMEASURED.update(dict.fromkeys((
     "auto_shard", "data_dummies", "data_seeds", "dataset_batch", "dataset_cache",
     "dataset_count", "dataset_chunks", "dataset_csv", "dataset_files", "dataset_generator", "dataset_graph",
     "batch_size", "dataset_branch", "dataset_examples", "dataset_group_reduce", "dataset_group_window",
-    "dataset_limits", "dataset_map_batch", "dataset_matching",
+    "dataset_limits", "dataset_lmdb", "dataset_map_batch", "dataset_matching",
     "dataset_records", "dataset_select", "dataset_sparse_batch",
     "dataset_global_shuffle", "dataset_index_map",
     "dataset_weighted_map", "dataset_sparse_slices", "dataset_thread_pool", "dataset_unbatch", "dataset_unique",
