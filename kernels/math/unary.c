@@ -16,6 +16,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow_loops.h"
+#include "kernels/vector/reciprocal.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,10 +69,6 @@ TFD_WRAPPING_DTYPES(DEFINE_SQUARE)
     {                                                                  \
         return x * x;                                                  \
     }                                                                  \
-    static inline T reciprocal_##name(T x)                             \
-    {                                                                  \
-        return 1 / x;                                                  \
-    }                                                                  \
     static inline T floor_##name(T x)                                  \
     {                                                                  \
         return floor##suffix(x);                                       \
@@ -99,6 +96,12 @@ TFD_WRAPPING_DTYPES(DEFINE_SQUARE)
 
 DEFINE_FLOAT(FLOAT, float, f)
 DEFINE_FLOAT(DOUBLE, double, )
+
+/* That of floats is reciprocal.h's. */
+static inline double reciprocal_DOUBLE(double x)
+{
+    return 1 / x;
+}
 
 /* The sign is a bit; everything else takes the way of float. */
 #define DEFINE_NARROW(name, T, to, from) \
@@ -162,21 +165,23 @@ static inline tfd_complex128 conj_COMPLEX128(tfd_complex128 x)
 #define LOOP_TEST(LOOP, function, name, T) \
     LOOP(loop_##function##_##name, T, tfd_bool, function##_##name)
 
-#define LOOPS_REAL(LOOP, name, T)        \
-    LOOP_SAME(LOOP, neg, name, T)        \
-    LOOP_SAME(LOOP, abs, name, T)        \
-    LOOP_SAME(LOOP, sign, name, T)       \
-    LOOP_SAME(LOOP, square, name, T)     \
-    LOOP_SAME(LOOP, reciprocal, name, T) \
-    LOOP_SAME(LOOP, floor, name, T)      \
-    LOOP_SAME(LOOP, ceil, name, T)       \
-    LOOP_SAME(LOOP, round, name, T)      \
-    LOOP_TEST(LOOP, is_finite, name, T)  \
-    LOOP_TEST(LOOP, is_inf, name, T)     \
+#define LOOPS_REAL(LOOP, name, T)       \
+    LOOP_SAME(LOOP, neg, name, T)       \
+    LOOP_SAME(LOOP, abs, name, T)       \
+    LOOP_SAME(LOOP, sign, name, T)      \
+    LOOP_SAME(LOOP, square, name, T)    \
+    LOOP_SAME(LOOP, floor, name, T)     \
+    LOOP_SAME(LOOP, ceil, name, T)      \
+    LOOP_SAME(LOOP, round, name, T)     \
+    LOOP_TEST(LOOP, is_finite, name, T) \
+    LOOP_TEST(LOOP, is_inf, name, T)    \
     LOOP_TEST(LOOP, is_nan, name, T)
 
 #define LOOPS_FLOAT(name, number, T) LOOPS_REAL(TFD_UNARY_SIMD, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
+
+#define loop_reciprocal_FLOAT tfd_reciprocal_loop
+LOOP_SAME(TFD_UNARY_SIMD, reciprocal, DOUBLE, double)
 
 #define LOOPS_NARROW(name, number, T)         \
     LOOP_SAME(TFD_UNARY_SIMD, neg, name, T)   \

@@ -1,0 +1,15 @@
+/*
+ * reciprocal.h - 1 / x of floats, rounded to the nearest, quicker than a
+ * processor with AVX-512 divides.
+ *
+ * Threads: any; there is no state.
+ */
+#ifndef TFD_KERNELS_RECIPROCAL_H
+#define TFD_KERNELS_RECIPROCAL_H
+
+#include "kernels/core/kernel.h"
+
+/* Of a struct tfd_row; y may be a. */
+tfd_range_fn tfd_reciprocal_loop;
+
+#endif
