@@ -144,42 +144,32 @@ static void loop_erf_FLOAT(void *arg, int64_t begin, int64_t end)
     tfd_pieces_loop(&tfd_erf_pieces, arg, begin, end);
 }
 
-/* A block that has a rare argument, every element. */
-static __attribute__((noinline)) void rsqrt_any(const float *a, float *y,
-                                                int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        y[i] = tfd_rsqrt_any(a[i]);
-}
-
-/* A pass for each step: of both in one the processor would hold too few
- * elements at a time, and wait for their results. */
+/* Every element of a block that has a rare one is computed as such. */
 TFD_SIMD_LOOP(loop_rsqrt_FLOAT)
 {
     const struct tfd_row *r = arg;
-    float first[TFD_BLOCK_SIZE / sizeof(float)];
     const float *a = r->a;
     float *y = r->y;
 
-    for (int64_t at = begin, n; at < end; at += n) {
+    for (int64_t at = begin, to; at < end; at = to) {
         uint32_t most = 0;
 
-        n = tfd_block_end(at, end, sizeof(float)) - at;
-        tfd_block_ahead(a + at + n, end - at - n, sizeof(float));
-        for (int64_t i = 0; i < n; i++) {
-            const uint32_t rareness = tfd_rsqrt_rareness(a[at + i]);
+        to = tfd_block_end(at, end, sizeof(float));
+        tfd_block_ahead(a + to, end - to, sizeof(float));
+        for (int64_t i = at; i < to; i++) {
+            const uint32_t rareness = tfd_rsqrt_rareness(a[i]);
 
             most = rareness > most ? rareness : most;
-            first[i] = tfd_rsqrt_first(a[at + i]);
         }
         if (most >= TFD_RSQRT_RARE)
-            rsqrt_any(a + at, y + at, n);
+            for (int64_t i = at; i < to; i++)
+                y[i] = tfd_rsqrt_any(a[i]);
         else
-            for (int64_t i = 0; i < n; i++)
-                y[at + i] = tfd_rsqrt_second(a[at + i], first[i]);
+            for (int64_t i = at; i < to; i++)
+                y[i] = tfd_vector_rsqrt(a[i]);
     }
 }
-TFD_SIMD_CLONES_WIDE(loop_rsqrt_FLOAT)
+TFD_SIMD_CLONES_FUSED(loop_rsqrt_FLOAT)
 
 TFD_UNARY_RARE(loop_sin_FLOAT, float, tfd_is_huge_angle, tfd_vector_sin,
                tfd_sin_any)

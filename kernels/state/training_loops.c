@@ -7,6 +7,7 @@
 
 #include "common/base/half.h"
 #include "kernels/vector/simd.h"
+#include "kernels/vector/vector_functions.h"
 #include "kernels/state/training_formulas.h"
 
 #include <complex.h>
@@ -69,10 +70,10 @@ typedef double _Complex complex128;
     }
 
 /* The rules that a type has: ROWS of X for each, which has so many variables.
- */
+ * All have Adagrad's, too, of which that of floats is a loop of its own. */
+#define ADAGRAD_RULE(ROWS, X) ROWS(X, ADAGRAD, 2)
 #define ALL_RULES(ROWS, X)       \
     ROWS(X, ADADELTA, 3)         \
-    ROWS(X, ADAGRAD, 2)          \
     ROWS(X, ADAGRAD_V2, 2)       \
     ROWS(X, ADAM, 3)             \
     ROWS(X, CENTERED_RMSPROP, 4) \
@@ -98,9 +99,11 @@ typedef double _Complex complex128;
     ROWS(X, FTRL_ROOT, 3)   \
     ROWS(X, FTRL_V2_ROOT, 3)
 
+#define DOUBLE_LOOPS(X, id, slots) \
+    X(TFD_SIMD_CLONES, id, slots, double, double, double, AS_IS, AS_IS)
 #define REAL_LOOPS(X, id, slots)                                     \
     X(TFD_SIMD_CLONES, id, slots, float, float, float, AS_IS, AS_IS) \
-    X(TFD_SIMD_CLONES, id, slots, double, double, double, AS_IS, AS_IS)
+    DOUBLE_LOOPS(X, id, slots)
 #define HALF_LOOPS(X, id, slots)                                     \
     X(BASELINE, id, slots, half, tfd_half, float, tfd_half_to_float, \
       tfd_half_from_float)                                           \
@@ -116,6 +119,43 @@ ROOT_RULES(REAL_LOOPS, LOOP)
 HALF_RULES(HALF_LOOPS, LOOP)
 POWER_RULES(HALF_LOOPS, LOOP)
 ALL_RULES(COMPLEX_LOOPS, LOOP)
+ADAGRAD_RULE(DOUBLE_LOOPS, LOOP)
+ADAGRAD_RULE(HALF_LOOPS, LOOP)
+ADAGRAD_RULE(COMPLEX_LOOPS, LOOP)
+
+#define BLOCK 1024
+
+/* Adagrad's of floats: a product with 1 / sqrt(), which is quicker than a root
+ * and a quotient.  In blocks; one that has a rare accumulator is computed as
+ * such, and values are the same either way. */
+TFD_SIMD_LOOP(run_ADAGRAD_float)
+{
+    const struct tfd_training_job *job = arg;
+    float *var = job->var[0], *accum = job->var[1], lr;
+    const float *grad = job->grad;
+
+    memcpy(&lr, job->scalar[0], sizeof(lr));
+    for (int64_t at = begin, to; at < end; at = to) {
+        uint32_t most = 0;
+
+        to = end - at < BLOCK ? end : at + BLOCK;
+        if (job->option)
+            for (int64_t i = at; i < to; i++)
+                accum[i] += grad[i] * grad[i];
+        for (int64_t i = at; i < to; i++) {
+            const uint32_t rareness = tfd_rsqrt_rareness(accum[i]);
+
+            most = rareness > most ? rareness : most;
+        }
+        if (most >= TFD_RSQRT_RARE)
+            for (int64_t i = at; i < to; i++)
+                var[i] -= grad[i] * lr * tfd_rsqrt_any(accum[i]);
+        else
+            for (int64_t i = at; i < to; i++)
+                var[i] -= grad[i] * lr * tfd_vector_rsqrt(accum[i]);
+    }
+}
+TFD_SIMD_CLONES_FUSED(run_ADAGRAD_float)
 
 #define REAL_NAMES(X, id, slots) X(id, float) X(id, double)
 #define HALF_NAMES(X, id, slots) X(id, half) X(id, bfloat16)
@@ -125,6 +165,9 @@ REAL_RULES(REAL_NAMES, NAMED)
 HALF_RULES(HALF_NAMES, NAMED)
 POWER_RULES(HALF_NAMES, NAMED)
 ALL_RULES(COMPLEX_NAMES, NAMED)
+ADAGRAD_RULE(REAL_NAMES, NAMED)
+ADAGRAD_RULE(HALF_NAMES, NAMED)
+ADAGRAD_RULE(COMPLEX_NAMES, NAMED)
 
 /* Two loops: one for a power, the scalar of that place, of -0.5. */
 #define EITHER(id, place, T)                                            \

@@ -17,8 +17,12 @@
  * bound by arithmetic is twice as fast with vectors twice as wide, one bound by
  * memory is not.
  *
+ * TFD_SIMD_CLONES_FUSED(add_FLOAT), likewise, is for a loop that says fmaf(),
+ * which is an instruction where there is AVX2 and FMA, and a function of the C
+ * library, slow, on processors older than those.
+ *
  * The copies compute the same bits: no multiplication is fused with an
- * addition (-ffp-contract=off).  Threads: any; there is no state.
+ * addition but by fmaf() (-ffp-contract=off).  Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_SIMD_H
 #define TFD_KERNELS_SIMD_H
@@ -92,6 +96,27 @@ static inline int tfd_simd_has_f16c(void)
             name##_loop(arg, begin, end);                   \
     }
 
+#define TFD_SIMD_FMA "avx2,fma"
+
+static inline int tfd_simd_has_fma(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+#define TFD_SIMD_CLONES_FUSED(name)                         \
+    TFD_SIMD_COPY(name, _fma, TFD_SIMD_FMA)                 \
+    TFD_SIMD_COPY(name, _avx512, TFD_SIMD_AVX512)           \
+                                                            \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        if (tfd_simd_has_avx512())                          \
+            name##_avx512(arg, begin, end);                 \
+        else if (tfd_simd_has_fma())                        \
+            name##_fma(arg, begin, end);                    \
+        else                                                \
+            name##_loop(arg, begin, end);                   \
+    }
+
 /* Arithmetic of halves as such, in vectors of 32.  clang 14 has none. */
 #if !defined(__clang__) && __GNUC__ >= 12
 #define TFD_SIMD_FP16 TFD_SIMD_AVX512 ",avx512fp16"
@@ -118,6 +143,7 @@ static inline int tfd_simd_has_avx512(void)
     }
 
 #define TFD_SIMD_CLONES_WIDE(name) TFD_SIMD_CLONES(name)
+#define TFD_SIMD_CLONES_FUSED(name) TFD_SIMD_CLONES(name)
 
 #endif
 

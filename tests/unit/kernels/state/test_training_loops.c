@@ -1,12 +1,14 @@
 /*
  * test_training_loops.c - training_loops.c: Ftrl's two loops, for roots and for
- * powers, beside the formula written out, for lengths around those of vectors.
+ * powers, beside the formula written out, for lengths around those of vectors;
+ * Adagrad's, with accumulators of which the root is rare.
  */
 #include "kernels/state/training.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -85,10 +87,57 @@ static void test_ftrl_of_all_lengths(void **state)
             }
 }
 
+enum { MANY = 2500, ODD = 1500 }; /* ODD: in the second block */
+
+static float weight[MANY], sum[MANY], gradient[MANY];
+
+static void train(float odd, bool adds, int begin, int end)
+{
+    const float lr = 0.5f;
+    struct tfd_training_job job = {.var = {weight, sum},
+                                   .grad = gradient,
+                                   .scalar = {&lr},
+                                   .option = adds};
+
+    for (int i = 0; i < MANY; i++) {
+        weight[i] = (float)(i % 17);
+        sum[i] = 0.1f + (float)(i % 29);
+        gradient[i] = (float)(i % 23) - 11;
+    }
+    sum[ODD] = odd;
+    tfd_training_ADAGRAD_float(&job, begin, end);
+}
+
+static void test_adagrad_with_rare_accumulators(void **state)
+{
+    static const float rare[] = {1, 0, 1e-40f, -1, INFINITY, NAN, 3e38f};
+    static float usual[MANY];
+
+    (void)state;
+    for (int adds = 0; adds < 2; adds++)
+        for (int v = 0; v < TFD_COUNT(rare); v++) {
+            double g = ODD % 23 - 11, want;
+
+            train(rare[v], adds, 3, MANY - 3);
+            want = rare[v] + (adds ? (float)(g * g) : 0);
+            want = ODD % 17 - g * 0.5 / sqrt(want);
+            if (v == 0)
+                memcpy(usual, weight, sizeof(usual));
+            for (int i = 0; i < MANY; i++)
+                assert_true(i == ODD || weight[i] == usual[i]);
+            assert_true(isnan(want) ? isnan(weight[ODD])
+                                    : weight[ODD] == (float)want ||
+                                          fabs(weight[ODD] / want - 1) < 1e-6);
+            assert_true(weight[2] == 2 && weight[3] != 3);
+            assert_true(weight[MANY - 3] == (MANY - 3) % 17);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ftrl_of_all_lengths),
+        cmocka_unit_test(test_adagrad_with_rare_accumulators),
     };
 
     return cmocka_run_group_tests_name("training_loops", tests, NULL, NULL);
