@@ -163,12 +163,15 @@ enum tfd_code tfd_snapshot_read_metadata(struct tfd_file_access *a,
 {
     struct tfd_bytes name, content;
     enum tfd_code rc = name_metadata(&name, dir, st);
+    struct tfd_status why = TFD_STATUS_INIT;
     bool is_dir = false;
 
     *m = (struct tfd_snapshot_metadata){.version = 0};
     tfd_bytes_init(&content, TFD_SNAPSHOT_METADATA_SIZE_MAX);
     *exists = rc == TFD_OK &&
-              a->look(a, tfd_bytes_view(&name), &is_dir, NULL) == TFD_OK;
+              a->look(a, tfd_bytes_view(&name), &is_dir, &why) == TFD_OK;
+    if (why.code == TFD_PERMISSION_DENIED)
+        rc = tfd_status_copy(st, &why);
     if (*exists)
         rc = tfd_file_read_all(a, tfd_bytes_view(&name), &content, st);
     if (*exists && rc == TFD_OK)
