@@ -70,6 +70,20 @@ void tfd_bytes_clear(struct tfd_bytes *b)
 {
     b->size = 0;
     b->failed = false;
+    b->stays = NULL;
+}
+
+void tfd_bytes_refuse(struct tfd_bytes *b, const char *what)
+{
+    if (!b->failed)
+        b->stays = what;
+    b->failed = true;
+}
+
+void tfd_bytes_fail_as(struct tfd_bytes *b, const struct tfd_bytes *other)
+{
+    if (other->failed)
+        tfd_bytes_refuse(b, other->stays);
 }
 
 /* Room for size bytes of content and `beyond` that are not counted. */
@@ -155,6 +169,10 @@ enum tfd_code tfd_bytes_ok(const struct tfd_bytes *b, const char *what,
 {
     if (!b->failed)
         return TFD_OK;
+    if (b->stays)
+        return tfd_fail(st, TFD_INTERNAL,
+                        "%s cannot be written: %s does not leave its task",
+                        what, b->stays);
     return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                     "%s does not fit: %zu bytes written when the next ones "
                     "passed the limit of %zu or memory ran out",

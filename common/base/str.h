@@ -48,6 +48,7 @@ struct tfd_bytes {
     size_t capacity;
     size_t max;
     bool failed;
+    const char *stays; /* where it failed: what cannot be written; or NULL */
 };
 
 void tfd_bytes_init(struct tfd_bytes *b, size_t max);
@@ -55,6 +56,10 @@ void tfd_bytes_deinit(struct tfd_bytes *b);
 void tfd_bytes_clear(struct tfd_bytes *b); /* keeps the memory */
 void tfd_bytes_add(struct tfd_bytes *b, const void *data, size_t size);
 void tfd_bytes_add_str(struct tfd_bytes *b, struct tfd_str s);
+/* Fails, since `what`, a literal ("a dataset"), does not leave this process. */
+void tfd_bytes_refuse(struct tfd_bytes *b, const char *what);
+/* Fails as the other one has, if it has. */
+void tfd_bytes_fail_as(struct tfd_bytes *b, const struct tfd_bytes *other);
 void tfd_bytes_printf(struct tfd_bytes *b, const char *fmt, ...)
     TFD_PRINTF(2, 3);
 /* Room for size more bytes at the end, counted as used; NULL when failed. */

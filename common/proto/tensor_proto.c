@@ -178,8 +178,9 @@ static void encode_handles(struct tfd_bytes *b, const struct tfd_tensor *t,
         tfd_pb_put_varint(b, all.size - before);
     }
     tfd_bytes_add_str(b, tfd_bytes_view(&all));
-    if (all.failed || (n && !handle && t->dtype == TFD_RESOURCE))
-        b->failed = true;
+    tfd_bytes_fail_as(b, &all);
+    if (n && !handle && t->dtype == TFD_RESOURCE)
+        tfd_bytes_refuse(b, "a resource handle");
     tfd_bytes_deinit(&all);
 }
 

@@ -20,6 +20,8 @@
 #define TENSOR_NAME "tensorflow::Tensor"
 #define RAGGED_NAME "RaggedTensorVariant"
 #define COMPRESSED_NAME "tensorflow.data.CompressedElement"
+/* TensorFlow sends no more of a dataset than this. */
+#define DATASET_NAME "tensorflow::DatasetVariantWrapper"
 
 /* ---- Out ----------------------------------------------------------------- */
 
@@ -68,7 +70,7 @@ void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
     size_t mark;
 
     if (v->kind == TFD_VARIANT_OBJECT) {
-        b->failed = true;
+        tfd_bytes_refuse(b, v->object ? v->object->type->name : "a variant");
         return;
     }
     if (v->kind == TFD_VARIANT_COMPRESSED) {
@@ -85,7 +87,7 @@ void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
         if (v->tensors[i].dtype == TFD_DTYPE_INVALID)
             continue;
         if (v->tensors[i].dtype == TFD_VARIANT)
-            b->failed = true;
+            tfd_bytes_refuse(b, "a variant within a variant");
         mark = tfd_pb_begin(b, TAG(tensors));
         tfd_tensor_proto_encode(b, &v->tensors[i], handle);
         tfd_pb_finish(b, mark);
@@ -235,6 +237,8 @@ static enum tfd_code read(struct tfd_variant *v, struct tfd_str proto,
     }
     if (tfd_str_is(name, COMPRESSED_NAME))
         return read_compressed(v, metadata, st);
+    if (tfd_str_is(name, DATASET_NAME))
+        return tfd_fail(st, TFD_INTERNAL, "A dataset does not leave its task");
     if (!tfd_str_is(name, OPTIONAL_NAME))
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "A variant of type '" TFD_STR_FMT

@@ -44,7 +44,7 @@ static void put_items(struct tfd_message *m, const struct tfd_tensor *t,
     tfd_bytes_init(&content, SIZE_MAX);
     tfd_tensor_proto_encode_content(&content, t, handle);
     if (content.failed) {
-        m->proto.failed = true;
+        tfd_bytes_fail_as(&m->proto, &content);
     } else if (content.size <= TFD_TENSOR_INLINE_MAX) {
         tfd_pb_put_str_always(&m->proto, TAG(tensor_content),
                               tfd_bytes_view(&content));

@@ -159,6 +159,30 @@ static void test_failure_sticks_until_cleared(void **state)
     tfd_bytes_deinit(&b);
 }
 
+static void test_what_stays_is_named(void **state)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_bytes b, other;
+
+    (void)state;
+    tfd_bytes_init(&b, 4);
+    tfd_bytes_init(&other, 4);
+    tfd_bytes_fail_as(&b, &other);
+    assert_int_equal(tfd_bytes_ok(&b, "x", NULL), TFD_OK);
+    tfd_bytes_refuse(&other, "a dataset");
+    tfd_bytes_fail_as(&b, &other);
+    tfd_bytes_refuse(&b, "a handle"); /* the first one counts */
+    assert_int_equal(tfd_bytes_ok(&b, "x", &st), TFD_INTERNAL);
+    assert_string_equal(st.text, "x cannot be written: a dataset does not "
+                                 "leave its task");
+    tfd_bytes_clear(&b);
+    tfd_bytes_add(&b, "12345", 5);
+    tfd_bytes_refuse(&b, "a dataset");
+    assert_int_equal(tfd_bytes_ok(&b, "x", NULL), TFD_RESOURCE_EXHAUSTED);
+    tfd_bytes_deinit(&b);
+    tfd_bytes_deinit(&other);
+}
+
 static void test_absurd_sizes_do_not_wrap(void **state)
 {
     struct tfd_bytes b;
@@ -196,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_clear_keeps_the_memory),
         cmocka_unit_test(test_the_maximum_is_reached_but_not_passed),
         cmocka_unit_test(test_failure_sticks_until_cleared),
+        cmocka_unit_test(test_what_stays_is_named),
         cmocka_unit_test(test_absurd_sizes_do_not_wrap),
         cmocka_unit_test(test_no_bytes_are_an_address),
     };
