@@ -1,4 +1,4 @@
-"""Cases of kernels/data_sources/dataset_examples.c."""
+"""Cases of kernels/data_calls/dataset_examples.c."""
 import numpy as np
 
 from tests.cluster.client import tf
