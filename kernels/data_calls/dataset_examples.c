@@ -4,7 +4,11 @@
  *
  * A dense feature is a tensor, a sparse one three variants, a ragged one a
  * variant, as tf.data hands on such tensors.
+ *
+ * Vectors are parsed ahead on several threads and given in their order, which
+ * one that need not be deterministic may have, too.
  */
+#include "kernels/data_calls/work_line.h"
 #include "kernels/data/data_table.h"
 #include "kernels/parse/example.h"
 
@@ -29,12 +33,12 @@ struct examples {
     int count;
     struct tfd_example_spec spec;
     bool has_spec;
+    int64_t calls;
 };
 
 struct examples_iterator {
     struct tfd_data_iterator iterator;
-    struct tfd_example_value *values;
-    bool is_over;
+    struct tfd_work_line *line;
 };
 
 /* ---- Attributes ---------------------------------------------------------- */
@@ -188,29 +192,47 @@ static enum tfd_code give_value(const struct tfd_example_want *w,
     return TFD_OK;
 }
 
-static enum tfd_code parse_element(struct examples_iterator *i,
+static enum tfd_code give_values(const struct examples *d,
+                                 struct tfd_example_value *values,
+                                 struct tfd_tensor *out, struct tfd_status *st)
+{
+    enum tfd_code rc = TFD_OK;
+
+    for (int n = 0; n < d->count; n++) {
+        if (rc == TFD_OK)
+            rc = give_value(&d->wants[n], &values[n], &out[n], st);
+        drop_value(&values[n]);
+    }
+    if (rc != TFD_OK)
+        tfd_data_element_drop(out, d->count);
+    return rc;
+}
+
+/* Several threads. */
+static enum tfd_code parse_element(const struct tfd_dataset *dataset,
                                    const struct tfd_tensor *serialized,
                                    struct tfd_tensor *out,
                                    struct tfd_status *st)
 {
-    const struct examples *d = (const struct examples *)i->iterator.dataset;
+    const struct examples *d = (const struct examples *)dataset;
     const struct tfd_example_batch batch = {
         .serialized = tfd_tensor_data(serialized),
         .count = tfd_tensor_elements(serialized),
     };
+    struct tfd_example_value *values;
     enum tfd_code rc;
 
     if (serialized->dtype != TFD_STRING || serialized->shape.rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Input dataset must be a dataset of vectors of "
                         "strings");
-    TFD_TRY(tfd_example_parse(&d->spec, &batch, i->values, st));
-    rc = TFD_OK;
-    for (int n = 0; n < d->count; n++) {
-        if (rc == TFD_OK)
-            rc = give_value(&d->wants[n], &i->values[n], &out[n], st);
-        drop_value(&i->values[n]);
-    }
+    values = calloc((size_t)d->count + 1, sizeof(*values));
+    if (!values)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for features");
+    rc = tfd_example_parse(&d->spec, &batch, values, st);
+    if (rc == TFD_OK)
+        rc = give_values(d, values, out, st);
+    free(values);
     return rc;
 }
 
@@ -219,35 +241,22 @@ static enum tfd_code examples_begin(struct tfd_data_iterator *it,
 {
     struct examples_iterator *i = (struct examples_iterator *)it;
 
-    i->values = calloc((size_t)it->dataset->count + 1, sizeof(*i->values));
-    if (i->values)
-        return TFD_OK;
-    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for an iterator");
+    return tfd_work_line_new(it, parse_element,
+                             ((const struct examples *)it->dataset)->calls,
+                             &i->line, st);
 }
 
 static void examples_end(struct tfd_data_iterator *it)
 {
-    free(((struct examples_iterator *)it)->values);
+    tfd_work_line_close(((struct examples_iterator *)it)->line);
 }
 
 static enum tfd_code examples_next(struct tfd_data_iterator *it,
                                    struct tfd_tensor *out, bool *end,
                                    struct tfd_status *st)
 {
-    struct examples_iterator *i = (struct examples_iterator *)it;
-    struct tfd_tensor serialized = TFD_TENSOR_INIT;
-    enum tfd_code rc;
-
-    *end = i->is_over;
-    if (*end)
-        return TFD_OK;
-    TFD_TRY(tfd_data_next(it->input, &serialized, end, st));
-    i->is_over = *end;
-    if (*end)
-        return TFD_OK;
-    rc = parse_element(i, &serialized, out, st);
-    tfd_tensor_unref(&serialized);
-    return rc;
+    return tfd_work_line_next(((struct examples_iterator *)it)->line, out, end,
+                              st);
 }
 
 static int64_t examples_cardinality(const struct tfd_dataset *d)
@@ -385,6 +394,7 @@ static enum tfd_code make_examples(struct tfd_kctx *k,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "num_parallel_calls must be greater than zero.");
     TFD_TRY(tfd_dataset_make(k, kind, sizeof(struct examples), 1, &d, st));
+    ((struct examples *)d)->calls = calls;
     rc = fill_examples(k, (struct examples *)d, st);
     if (rc == TFD_OK)
         rc = check_input(d, ((struct examples *)d)->count, st);
