@@ -40,7 +40,9 @@ struct calls {
     struct tfd_loop *loop;
     struct tfd_post post;
     struct tfd_timer timer;
-    struct tfd_call call; /* the one under way */
+    struct tfd_call call;           /* the one under way */
+    const struct tfd_str *messages; /* of a stream of requests */
+    int message_count;
     uint64_t cancel_us;
     bool answered;
     struct tfd_status status;
@@ -136,6 +138,63 @@ static inline enum tfd_code calls_ask(enum tfd_method_number method,
     assert(calls.answered);
     if (response)
         *response = tfd_bytes_view(&calls.response);
+    return calls.status.code;
+}
+
+/* Answers within a stream are dropped. */
+static inline enum tfd_code calls_sent(struct tfd_call *call,
+                                       const struct tfd_message *m,
+                                       struct tfd_status *st)
+{
+    (void)call;
+    (void)m;
+    (void)st;
+    return TFD_OK;
+}
+
+static inline struct tfd_incoming calls_incoming(struct tfd_str bytes)
+{
+    struct tfd_buffer *body = tfd_buffer_new(bytes.size + 1);
+
+    assert(body);
+    if (bytes.size)
+        memcpy(body->data, bytes.data, bytes.size);
+    return (struct tfd_incoming){.proto = {(char *)body->data, bytes.size},
+                                 .body = body};
+}
+
+static inline void calls_dispatch_stream(struct tfd_post *p)
+{
+    calls_dispatch(p);
+    for (int i = 0; i < calls.message_count && !calls.answered; i++) {
+        struct tfd_incoming in = calls_incoming(calls.messages[i]);
+
+        calls.call.received(calls.call.ctx, &calls.call, &in);
+    }
+    if (!calls.answered)
+        calls.call.ended(calls.call.ctx, &calls.call);
+}
+
+/* A stream of these requests, and its end. */
+static inline enum tfd_code calls_stream(enum tfd_method_number method,
+                                         const struct tfd_str *messages,
+                                         int count)
+{
+    calls.call = (struct tfd_call){
+        .method = method,
+        .peer = "fuzz",
+        .answer = calls_answer,
+        .send = calls_sent,
+    };
+    calls.messages = messages;
+    calls.message_count = count;
+    calls.answered = false;
+    tfd_status_clear(&calls.status);
+    tfd_bytes_clear(&calls.response);
+    calls.post = (struct tfd_post){.run = calls_dispatch_stream};
+    tfd_loop_post(calls.loop, &calls.post);
+    tfd_loop_run(calls.loop);
+    assert(calls.answered);
     return calls.status.code;
 }
 

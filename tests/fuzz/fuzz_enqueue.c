@@ -1,7 +1,7 @@
 /*
  * fuzz_enqueue.c - libFuzzer target: any bytes as an EnqueueRequest of
- * EagerService and, first of all, as a RunComponentFunctionRequest, in a
- * context.  There is
+ * EagerService, alone and in a stream of them, and, first of all, as a
+ * RunComponentFunctionRequest, in a context.  There is
  *
  *     value 1      a float, and function "f" and component "f": x -> Square(x)
  *     function "g" (v on the ps, x) -> v += x, which is cut for two tasks
@@ -135,6 +135,28 @@ static void open_context(void)
     fill_context();
 }
 
+/* In a stream: one that is served, then this, then its first half. */
+static void ask_stream(const struct tfd_bytes *request, size_t size)
+{
+    struct tfd_bytes half, good;
+    struct tfd_str messages[3];
+
+    tfd_bytes_init(&half, size + 100);
+    tfd_bytes_init(&good, 1000);
+    tfd_bytes_add(&half, request->data, size / 2);
+    tfd_pb_put_fixed64(&half, tensorflow_eager_EnqueueRequest_context_id_tag,
+                       EAGER_CONTEXT);
+    put_value(&good);
+    tfd_pb_put_fixed64(&good, tensorflow_eager_EnqueueRequest_context_id_tag,
+                       EAGER_CONTEXT);
+    messages[0] = tfd_bytes_view(&good);
+    messages[1] = tfd_bytes_view(request);
+    messages[2] = tfd_bytes_view(&half);
+    (void)calls_stream(TFD_METHOD_StreamingEnqueue, messages, 3);
+    tfd_bytes_deinit(&half);
+    tfd_bytes_deinit(&good);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tfd_str bytes = {(const char *)data, size};
@@ -149,6 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)calls_ask(TFD_METHOD_RunComponentFunction, tfd_bytes_view(&b), false,
                     NULL);
     (void)calls_ask(TFD_METHOD_Enqueue, tfd_bytes_view(&b), false, NULL);
+    ask_stream(&b, size);
     tfd_bytes_deinit(&b);
     return 0;
 }
