@@ -286,6 +286,65 @@ static enum tfd_code raw_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* ---- DecodePaddedRaw ----------------------------------------------------- */
+
+/* A number of which only the first bytes are there has zeros for the others. */
+static void copy_padded(char *to, struct tfd_str from, size_t size,
+                        size_t element, bool little_endian)
+{
+    size_t have = from.size < size ? from.size : size;
+
+    if (have > 0)
+        memcpy(to, from.data, have);
+    if (size > have)
+        memset(to + have, 0, size - have);
+    for (size_t i = 0; !little_endian && i < size; i += element)
+        for (size_t j = 0; j < element / 2; j++) {
+            char low = to[i + j];
+
+            to[i + j] = to[i + element - 1 - j];
+            to[i + element - 1 - j] = low;
+        }
+}
+
+static enum tfd_code padded_length(const struct tfd_kctx *k, size_t element,
+                                   int64_t *length, struct tfd_status *st)
+{
+    TFD_TRY(tfd_check_int(k, 1, length, st));
+    if (*length <= 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "fixed_length (%lld) must be greater than zero.",
+                        (long long)*length);
+    if (*length % (int64_t)element == 0)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "fixed_length (%lld) must be a multiple of the size of "
+                    "out_type (%zu)",
+                    (long long)*length, element);
+}
+
+static enum tfd_code padded_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const enum tfd_dtype dtype = k->kernel->dtype;
+    const struct tfd_tensor *in = &k->in[0];
+    const struct tfd_tstring *x = tfd_tensor_data(in);
+    const size_t element = tfd_dtype_size(dtype);
+    int64_t dim[TFD_RANK_MAX + 1], length;
+    struct tfd_shape shape;
+    char *y;
+
+    TFD_TRY(padded_length(k, element, &length, st));
+    memcpy(dim, in->shape.dim, sizeof(in->shape.dim));
+    dim[in->shape.rank] = length / (int64_t)element;
+    TFD_TRY(tfd_shape_make(&shape, dim, in->shape.rank + 1, st));
+    TFD_TRY(tfd_kctx_output(k, 0, dtype, &shape, st));
+    y = tfd_tensor_data(&k->out[0]);
+    for (int64_t i = 0; i < tfd_tensor_elements(in); i++, y += length)
+        copy_padded(y, tfd_tstring_view(&x[i]), (size_t)length, element,
+                    *(const bool *)k->state);
+    return TFD_OK;
+}
+
 /* One dimension more than the input has. */
 static enum tfd_code raw_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
@@ -337,6 +396,17 @@ static const struct tfd_opdef ops[] = {
         .shape = raw_shape,
         .flags = TFD_OP_NO_GRADIENT,
     },
+    {
+        .name = "DecodePaddedRaw",
+        .inputs = "input_bytes: string, fixed_length: int32",
+        .outputs = "output: out_type",
+        .attrs = "out_type: {half, float, double, int32, uint16, uint8, int16, "
+                 "int8, int64, bfloat16}; little_endian: bool = true",
+        .checks = "fixed_length: scalar 'k must be scalar, got shape %s'",
+        .key = "out_type",
+        .shape = raw_shape,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
 };
 
 /* Bytes are read as the numbers of a little-endian machine, which all are that
@@ -345,12 +415,26 @@ static const struct tfd_opdef ops[] = {
     TFD_KERNEL("DecodeRaw", type, raw_compute, \
                .prepare = little_endian_prepare, .state_size = sizeof(bool))
 
+#define PADDED(type)                                    \
+    TFD_KERNEL("DecodePaddedRaw", type, padded_compute, \
+               .prepare = little_endian_prepare, .state_size = sizeof(bool))
+
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("ReadFile", read_compute, .flags = TFD_KERNEL_BLOCKS),
     TFD_KERNEL_ANY("WriteFile", write_compute, .flags = TFD_KERNEL_BLOCKS),
     TFD_KERNEL_ANY("DecodeCompressed", inflate_compute,
                    .prepare = compression_prepare, .state_size = sizeof(int),
                    .flags = TFD_KERNEL_HEAVY),
+    PADDED(HALF),
+    PADDED(FLOAT),
+    PADDED(DOUBLE),
+    PADDED(INT32),
+    PADDED(UINT16),
+    PADDED(UINT8),
+    PADDED(INT16),
+    PADDED(INT8),
+    PADDED(INT64),
+    PADDED(BFLOAT16),
     RAW(HALF),
     RAW(FLOAT),
     RAW(DOUBLE),

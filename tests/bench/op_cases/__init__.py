@@ -47,5 +47,7 @@ UNMEASURED.update(dict.fromkeys((
     "matching_files", "parse_example", "ragged_variant", "reduce_join", "serialize_sparse",
     "deserialize_sparse"), OF_A_PIPELINE))
 UNMEASURED["compressed_element"] = "it does what libsnappy does"
+UNMEASURED.update(dict.fromkeys(("base64", "serialized"),
+                                "it copies bytes from one form to another"))
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
 __all__ = ["ROWS", "UNMEASURED"]

@@ -56,6 +56,15 @@ row("summary_media", "ImageSummary", {
     limit=False, heavy=100)
 row("summary_media", "AudioSummaryV2", lambda n: [
     "tag", of("float32", 1, n), 44100.0], FLOAT, limit=False, heavy=10)
+row("string_to_number", "StringToNumber", {"numbers": lambda n: [stored(
+    "string", (n // 16,), lambda: tf.strings.as_string(
+        tf.random.stateless_normal([n // 16], [1, 2])))]},
+    FLOAT, {"out_type": "T"}, limit=False, heavy=10)
+made("decode_csv", "DecodeCSV", {"4 fields": lambda n: [stored(
+    "string", (n // 64,), lambda: tf.fill(
+        [n // 64], "1234,0.123456789,some text,-7"))]}, FLOAT,
+    lambda a, _: raw.DecodeCSV(records=a[0], record_defaults=[
+        [0], [0.0], [""], tf.constant([0], tf.int64)]), limit=False, heavy=10)
 row("io", "DecodeRaw", {"256": lambda n: [stored(
     "string", (n // 64,), lambda: tf.fill([n // 64], "bytes of 16 each" * 16))]},
     FLOAT, {"out_type": "T"}, limit=False)

@@ -28,6 +28,12 @@ row("DecodeRaw", [
     c(np.array([b""], object)), c(np.zeros([0], object)),
     bad([PIXELS[:3]], out_type="int32"),
     bad([PIXELS[:4], PIXELS[:8]])], tol=0)
+row("DecodePaddedRaw", [
+    c([b"", PIXELS[1:6], PIXELS[32:64]], 16), c(PIXELS[:16], 8),
+    c([[PIXELS[1:6]], [PIXELS[:40]]], 24, little_endian=False),
+    c(np.zeros([0], object), 8), c([b"ab", b"abc", b"a\0"], 8),
+    bad([b"ab"], 0), bad([b"ab"], -8), bad([b"ab"], 3, out_type="int16"),
+    bad([b"ab"], [8]), bad(np.zeros([0], object), 7, out_type="int32")], tol=0)
 
 
 @scenario("WriteFile ReadFile")
