@@ -79,31 +79,14 @@ static enum tfd_code snapshot_begin(struct tfd_data_iterator *it,
 
 /* ---- What a pass does ---------------------------------------------------- */
 
-/* OUT_OF_RANGE is an iterator's end, so TensorFlow makes another code of it. */
-static enum tfd_code read_metadata(struct snapshot_iterator *i, bool *exists,
-                                   struct tfd_status *st)
-{
-    const struct snapshot *s = (const struct snapshot *)i->iterator.dataset;
-    struct tfd_status why = TFD_STATUS_INIT;
-
-    if (tfd_snapshot_read_metadata(s->dataset.task.files, tfd_str_of(s->dir),
-                                   &i->metadata, exists, &why) == TFD_OK)
-        return TFD_OK;
-    if (why.code != TFD_OUT_OF_RANGE)
-        return tfd_status_copy(st, &why);
-    return tfd_fail(st, TFD_INTERNAL,
-                    "Iterator \"%s\" returned `OutOfRange`. This indicates an "
-                    "implementation error as `OutOfRange` errors are not "
-                    "expected to be returned here. Original message: %s",
-                    i->iterator.path, why.text);
-}
-
 static enum tfd_code choose_mode(struct snapshot_iterator *i,
                                  struct tfd_status *st)
 {
+    const struct snapshot *s = (const struct snapshot *)i->iterator.dataset;
     bool exists;
 
-    TFD_TRY(read_metadata(i, &exists, st));
+    TFD_TRY(tfd_snapshot_metadata_of(&i->iterator, tfd_str_of(s->dir),
+                                     &i->metadata, &exists, st));
     if (!exists)
         i->mode = WRITER;
     else if (i->metadata.finalized)
@@ -138,14 +121,11 @@ static enum tfd_code open_within(struct snapshot_iterator *i,
         [PASS] = "Passthrough",
     };
     struct tfd_data_iterator *it = &i->iterator;
-    size_t size = strlen(it->path) + 32;
-    char *path = malloc(size);
+    char *path = tfd_snapshot_path(it, names[i->mode], st);
     enum tfd_code rc;
 
     if (!path)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for an iterator");
-    snprintf(path, size, "%s%s", it->path, names[i->mode]);
+        return TFD_RESOURCE_EXHAUSTED;
     rc = i->mode == READER ? open_run(i, path, st)
                            : tfd_data_open(it->dataset->inputs[0], it->scope,
                                            path, it->depth, &it->input, st);

@@ -173,16 +173,34 @@ static void put_little(uint8_t *out, uint64_t value, int count)
         out[i] = (uint8_t)(value >> 8 * i);
 }
 
+static enum tfd_code check_record(struct tfd_str record, struct tfd_status *st)
+{
+    if (record.size <= TFD_DATA_RECORD_SIZE_MAX)
+        return TFD_OK;
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                    "a record of %zu bytes; at most %zu are possible",
+                    record.size, TFD_DATA_RECORD_SIZE_MAX);
+}
+
+enum tfd_code tfd_record_writer_put_bare(struct tfd_record_writer *w,
+                                         struct tfd_str record,
+                                         struct tfd_status *st)
+{
+    uint8_t head[8];
+
+    TFD_TRY(check_record(record, st));
+    put_little(head, record.size, 8);
+    TFD_TRY(put_bytes(w, head, sizeof(head), st));
+    return put_bytes(w, record.data, record.size, st);
+}
+
 enum tfd_code tfd_record_writer_put(struct tfd_record_writer *w,
                                     struct tfd_str record,
                                     struct tfd_status *st)
 {
     uint8_t head[12], tail[4];
 
-    if (record.size > TFD_DATA_RECORD_SIZE_MAX)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "a record of %zu bytes; at most %zu are possible",
-                        record.size, TFD_DATA_RECORD_SIZE_MAX);
+    TFD_TRY(check_record(record, st));
     put_little(head, record.size, 8);
     put_little(head + 8, tfd_crc32c_mask(tfd_crc32c(head, 8)), 4);
     put_little(tail, tfd_crc32c_mask(tfd_crc32c(record.data, record.size)), 4);

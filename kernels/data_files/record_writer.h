@@ -29,6 +29,10 @@ enum tfd_code tfd_record_writer_open(struct tfd_record_writer *w,
 enum tfd_code tfd_record_writer_put(struct tfd_record_writer *w,
                                     struct tfd_str record,
                                     struct tfd_status *st) TFD_MUST_USE;
+/* The same with nothing but its size before it (element_file.h). */
+enum tfd_code tfd_record_writer_put_bare(struct tfd_record_writer *w,
+                                         struct tfd_str record,
+                                         struct tfd_status *st) TFD_MUST_USE;
 /* The file is there from now on. */
 enum tfd_code tfd_record_writer_finish(struct tfd_record_writer *w,
                                        struct tfd_status *st) TFD_MUST_USE;

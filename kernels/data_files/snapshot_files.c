@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum metadata_tag {
@@ -65,18 +66,32 @@ static enum tfd_code name_metadata(struct tfd_bytes *name, struct tfd_str dir,
     return tfd_bytes_ok(name, "a file's name", st);
 }
 
+/* ---- Elements ------------------------------------------------------------ */
+
+enum tfd_code tfd_snapshot_check_kept(const struct tfd_tensor *t,
+                                      struct tfd_status *st)
+{
+    struct tfd_variant *const *v = tfd_tensor_data(t);
+
+    if (t->dtype == TFD_RESOURCE)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "a handle of a resource cannot be saved");
+    for (int64_t i = 0; t->dtype == TFD_VARIANT && i < tfd_tensor_elements(t);
+         i++)
+        if (!v[i] || v[i]->kind == TFD_VARIANT_OBJECT)
+            return tfd_fail(st, TFD_UNIMPLEMENTED,
+                            "a variant that stays in its task cannot be saved");
+    return TFD_OK;
+}
+
 /* ---- Metadata ------------------------------------------------------------ */
 
 static void encode_metadata(struct tfd_bytes *b, const struct tfd_dataset *d,
-                            uint64_t hash,
                             const struct tfd_snapshot_metadata *m)
 {
-    char text[24];
     size_t mark;
 
-    snprintf(text, sizeof(text), "%" PRIu64, hash);
-    if (hash)
-        tfd_pb_put_str(b, TAG_GRAPH_HASH, tfd_str_of(text));
+    tfd_pb_put_str(b, TAG_GRAPH_HASH, tfd_str_of(m->hash));
     tfd_pb_put_str(b, TAG_RUN_ID, tfd_str_of(m->run));
     tfd_pb_put_int(b, TAG_CREATED, tfd_clock_wall_us());
     tfd_pb_put_int(b, TAG_VERSION, m->version);
@@ -103,7 +118,6 @@ static enum tfd_code put_file(struct tfd_file_access *a, struct tfd_str name,
 enum tfd_code tfd_snapshot_write_metadata(struct tfd_file_access *a,
                                           struct tfd_str dir,
                                           const struct tfd_dataset *elements,
-                                          uint64_t hash,
                                           const struct tfd_snapshot_metadata *m,
                                           struct tfd_status *st)
 {
@@ -111,7 +125,7 @@ enum tfd_code tfd_snapshot_write_metadata(struct tfd_file_access *a,
     enum tfd_code rc = name_metadata(&name, dir, st);
 
     tfd_bytes_init(&content, TFD_SNAPSHOT_METADATA_SIZE_MAX);
-    encode_metadata(&content, elements, hash, m);
+    encode_metadata(&content, elements, m);
     if (rc == TFD_OK)
         rc = tfd_bytes_ok(&content, "metadata", st);
     if (rc == TFD_OK && dir.size > 0)
@@ -121,6 +135,29 @@ enum tfd_code tfd_snapshot_write_metadata(struct tfd_file_access *a,
     tfd_bytes_deinit(&content);
     tfd_bytes_deinit(&name);
     return rc;
+}
+
+static void add_type(struct tfd_snapshot_metadata *m, int32_t type)
+{
+    if (m->type_count < TFD_SNAPSHOT_TYPES_MAX)
+        m->types[m->type_count] = type;
+    m->type_count++;
+}
+
+/* One by one or all in a row. */
+static void read_types(struct tfd_pb_reader *r, const struct tfd_pb_field *f,
+                       struct tfd_snapshot_metadata *m)
+{
+    struct tfd_str packed;
+    uint64_t type;
+
+    if (f->wire != TFD_PB_BYTES) {
+        add_type(m, tfd_pb_int32(r, f));
+        return;
+    }
+    packed = tfd_pb_str(r, f);
+    while (tfd_pb_packed_varint(&packed, &type))
+        add_type(m, (int32_t)type);
 }
 
 /* TensorFlow says so of every file that is no such message. */
@@ -144,6 +181,8 @@ static enum tfd_code decode_metadata(struct tfd_str content,
             m->created_us = tfd_pb_int64(&r, &f);
         else if (f.tag == TAG_VERSION)
             m->version = tfd_pb_int64(&r, &f);
+        else if (f.tag == TAG_DTYPE)
+            read_types(&r, &f, m);
         else if (f.tag == TAG_ELEMENTS)
             m->element_count = tfd_pb_int64(&r, &f);
         else if (f.tag == TAG_FINALIZED)
@@ -179,4 +218,39 @@ enum tfd_code tfd_snapshot_read_metadata(struct tfd_file_access *a,
     tfd_bytes_deinit(&content);
     tfd_bytes_deinit(&name);
     return rc;
+}
+
+/* ---- For an iterator ----------------------------------------------------- */
+
+enum tfd_code tfd_snapshot_metadata_of(const struct tfd_data_iterator *it,
+                                       struct tfd_str dir,
+                                       struct tfd_snapshot_metadata *m,
+                                       bool *exists, struct tfd_status *st)
+{
+    struct tfd_status why = TFD_STATUS_INIT;
+
+    if (tfd_snapshot_read_metadata(it->dataset->task.files, dir, m, exists,
+                                   &why) == TFD_OK)
+        return TFD_OK;
+    if (why.code != TFD_OUT_OF_RANGE)
+        return tfd_status_copy(st, &why);
+    return tfd_fail(st, TFD_INTERNAL,
+                    "Iterator \"%s\" returned `OutOfRange`. This indicates an "
+                    "implementation error as `OutOfRange` errors are not "
+                    "expected to be returned here. Original message: %s",
+                    it->path, why.text);
+}
+
+char *tfd_snapshot_path(const struct tfd_data_iterator *it, const char *name,
+                        struct tfd_status *st)
+{
+    size_t size = strlen(it->path) + strlen(name) + 1;
+    char *path = malloc(size);
+
+    if (path)
+        snprintf(path, size, "%s%s", it->path, name);
+    else
+        (void)!tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no memory for an iterator");
+    return path;
 }

@@ -10,6 +10,7 @@
 
 #include "config/limits.h"
 #include "kernels/data/data_table.h"
+#include "kernels/data_files/element_file.h"
 #include "kernels/data_sources/record_file.h"
 #include "kernels/io/file_draft.h"
 
@@ -27,6 +28,7 @@ struct shard {
 struct shard_iterator {
     struct tfd_data_iterator iterator;
     struct tfd_record_file file;
+    struct tfd_element_file elements; /* of version 0 and 1, in its place */
     uint64_t chunk;
     bool is_over;
 };
@@ -51,14 +53,29 @@ static enum tfd_code chunk_name(const struct shard_iterator *i,
     return tfd_bytes_ok(name, "a file's name", st);
 }
 
+static bool is_old(const struct shard *s)
+{
+    return s->version < TFD_SNAPSHOT_VERSION;
+}
+
+static void close_chunk(struct shard_iterator *i)
+{
+    tfd_record_file_close(&i->file);
+    tfd_element_file_close(&i->elements);
+}
+
 static enum tfd_code open_chunk(struct shard_iterator *i, struct tfd_status *st)
 {
     const struct shard *s = (const struct shard *)i->iterator.dataset;
     struct tfd_bytes name;
     enum tfd_code rc = chunk_name(i, &name, st);
 
-    tfd_record_file_close(&i->file);
-    if (rc == TFD_OK)
+    close_chunk(i);
+    if (rc == TFD_OK && is_old(s))
+        rc = tfd_element_file_open(&i->elements, &s->dataset,
+                                   tfd_bytes_view(&name), s->compression,
+                                   s->version, st);
+    else if (rc == TFD_OK)
         rc = tfd_record_file_open(&i->file, s->dataset.task.files,
                                   tfd_bytes_view(&name), s->compression, st);
     tfd_bytes_deinit(&name);
@@ -121,6 +138,8 @@ static enum tfd_code read_element(struct shard_iterator *i,
     const int32_t count = i->iterator.dataset->count;
     struct tfd_str record;
 
+    if (is_old((const struct shard *)i->iterator.dataset))
+        return tfd_element_file_next(&i->elements, out, end, st);
     *end = false;
     for (int32_t c = 0; c < count; c++) {
         TFD_TRY(tfd_record_file_next(&i->file, &record, end, st));
@@ -145,7 +164,9 @@ static enum tfd_code skip_elements(struct shard_iterator *i,
         rc = read_element(i, e, &end, st);
         if (rc == TFD_OK && end)
             rc = tfd_fail(st, TFD_OUT_OF_RANGE, "%s",
-                          s->compression == TFD_DATA_PLAIN
+                          s->compression == TFD_DATA_PLAIN ||
+                                  (s->compression == TFD_DATA_SNAPPY &&
+                                   s->version == TFD_ELEMENT_FILE_VERSION)
                               ? "Read less bytes than requested"
                               : "EOF reached");
         tfd_data_element_drop(e, s->dataset.count);
@@ -160,11 +181,7 @@ static enum tfd_code shard_begin(struct tfd_data_iterator *it,
     struct shard_iterator *i = (struct shard_iterator *)it;
     const struct shard *s = (const struct shard *)it->dataset;
 
-    if (s->version == 0 || s->version == 1)
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "a snapshot of version %lld; 2 can be read",
-                        (long long)s->version);
-    if (s->version != TFD_SNAPSHOT_VERSION)
+    if (s->version < 0 || s->version > TFD_SNAPSHOT_VERSION)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Snapshot reader version: %lld is not supported.",
                         (long long)s->version);
@@ -191,7 +208,7 @@ static enum tfd_code shard_next(struct tfd_data_iterator *it,
 
 static void shard_end(struct tfd_data_iterator *it)
 {
-    tfd_record_file_close(&((struct shard_iterator *)it)->file);
+    close_chunk((struct shard_iterator *)it);
 }
 
 static const struct tfd_dataset_kind shard_kind = {

@@ -16,6 +16,13 @@ struct tfd_snapshot_shard {
     struct tfd_snapshot_shard *next; /* the one last used is the first */
 };
 
+static void name_hash(struct tfd_snapshot_writer *w)
+{
+    if (w->to.hash)
+        snprintf(w->metadata.hash, sizeof(w->metadata.hash), "%" PRIu64,
+                 w->to.hash);
+}
+
 enum tfd_code tfd_snapshot_writer_begin(struct tfd_snapshot_writer *w,
                                         const struct tfd_snapshot_target *to,
                                         struct tfd_data_scope *scope,
@@ -37,8 +44,9 @@ enum tfd_code tfd_snapshot_writer_begin(struct tfd_snapshot_writer *w,
     tfd_snapshot_join(&w->run_dir, to->dir, w->metadata.run);
     TFD_TRY(tfd_bytes_ok(&w->run_dir, "a file's name", st));
     TFD_TRY(tfd_file_make_dirs(files, tfd_bytes_view(&w->run_dir), st));
-    return tfd_snapshot_write_metadata(files, to->dir, elements, to->hash,
-                                       &w->metadata, st);
+    name_hash(w);
+    return tfd_snapshot_write_metadata(files, to->dir, elements, &w->metadata,
+                                       st);
 }
 
 static void free_shards(struct tfd_snapshot_writer *w)
@@ -171,27 +179,11 @@ static enum tfd_code ask_shard(struct tfd_snapshot_writer *w,
 
 /* ---- Elements ------------------------------------------------------------ */
 
-static enum tfd_code check_kept(const struct tfd_tensor *t,
-                                struct tfd_status *st)
-{
-    struct tfd_variant *const *v = tfd_tensor_data(t);
-
-    if (t->dtype == TFD_RESOURCE)
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "a handle of a resource cannot be saved");
-    for (int64_t i = 0; t->dtype == TFD_VARIANT && i < tfd_tensor_elements(t);
-         i++)
-        if (!v[i] || v[i]->kind == TFD_VARIANT_OBJECT)
-            return tfd_fail(st, TFD_UNIMPLEMENTED,
-                            "a variant that stays in its task cannot be saved");
-    return TFD_OK;
-}
-
 static enum tfd_code put_component(struct tfd_snapshot_writer *w,
                                    const struct tfd_tensor *t,
                                    struct tfd_status *st)
 {
-    TFD_TRY(check_kept(t, st));
+    TFD_TRY(tfd_snapshot_check_kept(t, st));
     tfd_bytes_clear(&w->record);
     tfd_tensor_proto_encode(&w->record, t, NULL);
     TFD_TRY(tfd_bytes_ok(&w->record, "a record", st));
@@ -223,6 +215,5 @@ enum tfd_code tfd_snapshot_writer_finish(struct tfd_snapshot_writer *w,
     w->metadata.element_count = element_count;
     w->metadata.finalized = true;
     return tfd_snapshot_write_metadata(w->scope->task.files, w->to.dir,
-                                       w->elements, w->to.hash, &w->metadata,
-                                       st);
+                                       w->elements, &w->metadata, st);
 }

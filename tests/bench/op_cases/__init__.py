@@ -36,7 +36,7 @@ UNMEASURED.update(dict.fromkeys((
     "dataset_padded_batch", "dataset_parallel_map", "dataset_pass",
     "dataset_prefetch", "dataset_rebatch", "dataset_reduce",
     "dataset_shuffle", "dataset_source", "dataset_sql", "dataset_to_graph",
-    "dataset_to_records", "dataset_load", "dataset_save", "dataset_snapshot",
+    "dataset_to_records", "dataset_load", "dataset_save", "dataset_snapshot", "dataset_old_snapshot",
     "snapshot_reader",
     "dataset_window", "iterator_state", "iterators", "multi_device_iterator",
     "one_shot_iterator"), A_STEP_EACH))
