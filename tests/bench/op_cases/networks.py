@@ -2,7 +2,8 @@
 import tensorflow as tf
 
 from tests.bench.op_cases.table import (
-    FLOAT, FLOATS, REALS, STRING, const, ids, made, of, row, side, x)
+    FLOAT, FLOATS, REALS, STRING, const, handle, ids, made, of, row, side,
+    x)
 
 
 def square(n):
@@ -99,6 +100,9 @@ row("random", "RandomUniform RandomStandardNormal TruncatedNormal",
     lambda n: [[n]], FLOATS, {"dtype": "T"}, heavy=4)
 row("random", "RandomUniformInt", lambda n: [[n], const(0), const(99)],
     ("int32", "int64"), heavy=4)
+row("random_variable", "StatefulUniform StatefulStandardNormalV2",
+    lambda n: [handle(3, dtype="int64"), 1, [n]], FLOATS, {"dtype": "T"},
+    heavy=4)
 row("random_shuffle", "RandomShuffle", {
     "": lambda n: [x(n)], "x64": lambda n: [x(n // 64, 64)]}, REALS, heavy=4)
 row("random_gamma", "RandomGamma", lambda n: [[n // 10], const(2)], REALS,
