@@ -258,6 +258,15 @@ static bool is_true(const struct tfd_tensor *t)
     return any_byte(t);
 }
 
+static enum tfd_code truth_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    static const struct tfd_shape scalar = {0, {0}};
+
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &scalar, st));
+    *(tfd_bool *)tfd_tensor_data(&k->out[0]) = is_true(&k->in[0]);
+    return TFD_OK;
+}
+
 /* ---- Executions ---------------------------------------------------------- */
 
 static void drop_tensors(struct tfd_tensor *t, int32_t count)
@@ -500,6 +509,11 @@ static void while_start(struct tfd_kctx *k)
                  "else_branch: func; output_shapes: list(shape) = []", \
         .flags = (flags_),                                             \
     }
+#define OTHER(name_, in, out, attrs_, shape_, flags_)                 \
+    {                                                                 \
+        .name = name_, .inputs = in, .outputs = out, .attrs = attrs_, \
+        .shape = shape_, .flags = (flags_) | TFD_OP_NO_GRADIENT,      \
+    }
 #define CASE(name_, flags_)                                             \
     {                                                                   \
         .name = (name_), .inputs = "branch_index: int32, input: Tin",   \
@@ -524,6 +538,13 @@ static const struct tfd_opdef ops[] = {
     CALL("StatefulPartitionedCall", TFD_OP_STATEFUL),
     IF("If", TFD_OP_STATEFUL),
     IF("StatelessIf", 0),
+    OTHER("_If", "cond: Tcond, input: Tin", "output: Tout",
+          "Tcond: type; Tin: list(type) >= 1; Tout: list(type) >= 1; "
+          "then_branch: func; else_branch: func",
+          NULL, TFD_OP_STATEFUL),
+    OTHER("_While", "input: T", "output: T",
+          "T: list(type) >= 0; cond: func; body: func", NULL, TFD_OP_STATEFUL),
+    OTHER("ToBool", "input: T", "output: bool", "T: type", tfd_shape_scalar, 0),
     CASE("Case", TFD_OP_STATEFUL),
     CASE("StatelessCase", 0),
     WHILE("While", TFD_OP_STATEFUL),
@@ -555,6 +576,9 @@ static const struct tfd_kernel kernels[] = {
     ROW("StatefulPartitionedCall", call_start, call_prepare),
     ROW("If", if_start, if_prepare),
     ROW("StatelessIf", if_start, if_prepare),
+    ROW("_If", if_start, if_prepare),
+    ROW("_While", while_start, while_prepare),
+    TFD_KERNEL_ANY("ToBool", truth_compute),
     ROW("Case", case_start, case_prepare),
     ROW("StatelessCase", case_start, case_prepare),
     ROW("While", while_start, while_prepare),

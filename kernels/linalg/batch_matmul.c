@@ -190,17 +190,18 @@ static const void *matrix_at(const struct tfd_gemm *g, const void *base,
 }
 
 /* Product number i. */
-static struct tfd_gemm product_at(const struct batch *b, int64_t i)
+static struct tfd_gemm product_at(const struct tfd_batch_matmul_plan *p,
+                                  int64_t i)
 {
-    struct tfd_gemm g = b->p.g;
+    struct tfd_gemm g = p->g;
     int64_t x = 0, y = 0, left = i;
 
-    for (int d = b->p.shape.rank - 1; d >= 0; d--) {
-        int64_t at = left % b->p.shape.dim[d];
+    for (int d = p->shape.rank - 1; d >= 0; d--) {
+        int64_t at = left % p->shape.dim[d];
 
-        left /= b->p.shape.dim[d];
-        x += at * b->p.step[0][d];
-        y += at * b->p.step[1][d];
+        left /= p->shape.dim[d];
+        x += at * p->step[0][d];
+        y += at * p->step[1][d];
     }
     g.a = matrix_at(&g, g.a, x, g.m * g.k);
     g.b = matrix_at(&g, g.b, y, g.k * g.n);
@@ -221,27 +222,27 @@ static void multiply_some(void *arg, int64_t begin, int64_t end)
 #define LARGE_FLOPS 8.0e6 /* worth being cut */
 #define FEW 16            /* products that are cut rather than dealt out */
 
-static void multiply(struct tfd_kctx *k, struct batch *b)
+void tfd_batch_matmul_run(struct tfd_kctx *k, struct tfd_batch_matmul_plan *p)
 {
-    double flops = 2.0 * (double)b->p.g.m * (double)b->p.g.n * (double)b->p.g.k;
+    double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k;
     bool one_right = true;
 
-    for (int d = 0; d < b->p.shape.rank; d++)
-        one_right = one_right && b->p.step[1][d] == 0 &&
-                    (b->p.step[0][d] != 0 || b->p.shape.dim[d] == 1);
-    if (one_right && !b->p.g.transpose_a) {
-        b->p.g.m *= b->p.count;
-        tfd_gemm_parallel(k, &b->p.g);
+    for (int d = 0; d < p->shape.rank; d++)
+        one_right = one_right && p->step[1][d] == 0 &&
+                    (p->step[0][d] != 0 || p->shape.dim[d] == 1);
+    if (one_right && !p->g.transpose_a) {
+        p->g.m *= p->count;
+        tfd_gemm_parallel(k, &p->g);
         return;
     }
-    if (flops < LARGE_FLOPS || b->p.count > FEW) {
+    if (flops < LARGE_FLOPS || p->count > FEW) {
         flops = flops / FLOPS_PER_NS + 100;
-        tfd_kctx_parallel(k, b->p.count, flops < 1e9 ? (int)flops : 1000000000,
-                          multiply_some, b);
+        tfd_kctx_parallel(k, p->count, flops < 1e9 ? (int)flops : 1000000000,
+                          multiply_some, p);
         return;
     }
-    for (int64_t i = 0; i < b->p.count; i++) {
-        struct tfd_gemm g = product_at(b, i);
+    for (int64_t i = 0; i < p->count; i++) {
+        struct tfd_gemm g = product_at(p, i);
 
         tfd_gemm_parallel(k, &g);
     }
@@ -292,7 +293,7 @@ static enum tfd_code run_batch_matmul(struct tfd_kctx *k, struct batch *b,
         TFD_TRY(make_buffer(b, tfd_tensor_elements(out), &b->buffer[2], st));
         b->p.g.c = b->buffer[2]->data;
     }
-    multiply(k, b);
+    tfd_batch_matmul_run(k, &b->p);
     if (narrow)
         tfd_narrow_round(out->dtype, b->p.g.c, out->buffer->data,
                          tfd_tensor_elements(out));

@@ -45,4 +45,7 @@ struct tfd_batch_matmul_plan {
 void tfd_batch_matmul_plan(const struct tfd_kctx *k,
                            struct tfd_batch_matmul_plan *p);
 
+/* Makes all the products on a CPU; g.a, g.b and g.c are set. */
+void tfd_batch_matmul_run(struct tfd_kctx *k, struct tfd_batch_matmul_plan *p);
+
 #endif

@@ -335,6 +335,26 @@ static enum tfd_code ref_identity_compute(struct tfd_kctx *k,
     return tfd_kctx_variable(k, 0, &k->ref_out[0], st);
 }
 
+/* ---- RefSelect ----------------------------------------------------------- */
+
+static enum tfd_code select_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const int count = k->in_count - 1;
+    char text[TFD_SHAPE_TEXT_MAX];
+    int64_t at;
+
+    if (k->in[0].shape.rank != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Index must be a scalar, but it has shape %s",
+                        tfd_shape_text(&k->in[0].shape, text));
+    TFD_TRY(tfd_check_int(k, 0, &at, st));
+    if (at < 0 || at >= count)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Index must be in the range [0, %d) but got %lld",
+                        count, (long long)at);
+    return tfd_kctx_variable(k, 1 + (int)at, &k->ref_out[0], st);
+}
+
 /* ---- Gradients ----------------------------------------------------------- */
 
 /* Reading: the gradient of the value is that of the variable. */
@@ -367,6 +387,13 @@ static const struct tfd_opdef ops[] = {
         .shape = tfd_shape_like_first,
         .grad = read_gradient,
         .flags = TFD_OP_UNINITIALIZED_OK,
+    },
+    {
+        .name = "RefSelect",
+        .inputs = "index: int32, inputs: Ref(N * T)",
+        .outputs = "output: Ref(T)",
+        .attrs = "T: type; N: int >= 1",
+        .flags = TFD_OP_UNINITIALIZED_OK | TFD_OP_NO_GRADIENT,
     },
     {
         .name = "IsVariableInitialized",
@@ -441,6 +468,7 @@ static const struct tfd_kernel kernels[] = {
                    .release = owner_release,
                    .state_size = sizeof(struct owner)),
     TFD_KERNEL_ANY("RefIdentity", ref_identity_compute),
+    TFD_KERNEL_ANY("RefSelect", select_compute),
     TFD_KERNEL_ANY("VariableV2", ref_compute, .prepare = ref_prepare,
                    .release = owner_release,
                    .state_size = sizeof(struct owner)),

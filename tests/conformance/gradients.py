@@ -216,6 +216,17 @@ def others():
     case("L2Loss", lambda x: raw.L2Loss(t=x), (2, 3))
 
 
+def einsums():
+    for equation, *shapes in (
+            ("ij,jk->ik", (2, 3), (3, 4)), ("abc,cd->ad", (2, 3, 4), (4, 5)),
+            ("aab,bc->ac", (2, 2, 3), (3, 2)), ("...ij,jk->...ik", (2, 3, 4), (4, 5)),
+            ("...ij,...jk->...ik", (1, 2, 3), (4, 3, 2)), ("aabbcd->ca", (
+                2, 2, 3, 3, 4, 2)), ("ij->", (2, 3)), ("i->ii", (3,)),
+            ("...i->...", (2, 3))):
+        case("Einsum " + equation, lambda *x, e=equation: raw.Einsum(
+            inputs=list(x), equation=e), *shapes)
+
+
 def integrals():
     for op in ("Dawsn", "Expint", "FresnelCos", "FresnelSin", "Spence", "Erfinv",
                "Ndtri", "BesselI0", "BesselI1", "BesselI1e", "BesselK0",
@@ -315,8 +326,8 @@ def images():
                  (2, 3, 2, 2), (2,), (2,), (2,), (2,))
 
 
-for fill in (reductions, slices, gathers, batches, others, integrals, sparse,
-             images, conditionals, loops):
+for fill in (reductions, slices, gathers, batches, others, einsums, integrals,
+             sparse, images, conditionals, loops):
     fill()
 
 

@@ -111,3 +111,67 @@ def remote_calls(side):
             spread(out, name, "failed" if isinstance(value, str)
                    and "not less" in value else value)
     return out
+
+
+@scenario("ToBool")
+@fresh_graph
+def truth_of_values(side):
+    raw, out = tf.raw_ops, {}
+    with side.session() as session:
+        for name in ("float32", "float64", "int32", "int64", "uint8", "bool"):
+            for value in (0, 1, [0], [], [[0, 0]]):
+                out["%s %s" % (name, value)] = session.run(
+                    raw.ToBool(input=np.array(value, name)))
+        out["minus zero"] = session.run(raw.ToBool(input=np.float32(-0.0)))
+        for value in (b"", b"0", [b""], []):
+            out["string %s" % value] = session.run(
+                raw.ToBool(input=tf.constant(value, tf.string)))
+    return out
+
+
+@scenario("_If _While")
+@fresh_graph
+def old_functional_control_flow(side):
+    """Ops that no client makes, but whose graphs there are."""
+    graph = tf.get_default_graph()
+
+    @function.Defun(tf.int32)
+    def small(x):
+        return x < 10
+
+    @function.Defun(tf.int32)
+    def twice(x):
+        return x * 2
+
+    @function.Defun(tf.int32)
+    def less(x):
+        return x - 1
+
+    for made in (small, twice, less):
+        made.add_to_graph(graph)
+
+    def attr(**fields):
+        value = tf.AttrValue()
+        for key, given in fields.items():
+            if key == "func":
+                value.func.name = given.name
+            elif key == "list":
+                value.list.type.append(given.as_datatype_enum)
+            else:
+                setattr(value, key, given.as_datatype_enum)
+        return value
+
+    one = attr(list=tf.int32)
+    out = {}
+    with side.session() as session:
+        for truth in (True, False):
+            y = graph.create_op("_If", [tf.constant(truth), tf.constant(3)],
+                                [tf.int32], attrs={
+                                    "Tcond": attr(type=tf.bool), "Tin": one,
+                                    "Tout": one, "then_branch": attr(func=twice),
+                                    "else_branch": attr(func=less)})
+            out["if %s" % truth] = session.run(y.outputs[0])
+        y = graph.create_op("_While", [tf.constant(3)], [tf.int32], attrs={
+            "T": one, "cond": attr(func=small), "body": attr(func=twice)})
+        out["while"] = session.run(y.outputs[0])
+    return out

@@ -4,7 +4,7 @@ import numpy as np
 from tests.cluster.client import tf
 from tests.conformance.cases.shared import ANY
 from tests.conformance.inputs import types_of, x
-from tests.conformance.scenarios import attempt, fresh_graph, sample
+from tests.conformance.scenarios import attempt, fresh_graph, sample, told
 from tests.conformance.table import bad, c, row, scenario, var
 
 row("IsVariableInitialized", [c(var(x(2))), c(var(declared=[2]))],
@@ -92,4 +92,26 @@ def old_variables_and_other_names_of_references(side):
         session.run(raw.Assign(ref=free, value=[[1, 2, 3]],
                                validate_shape=False).op)
         out["free"] = session.run(raw.Identity(input=free))
+    return out
+
+
+@scenario("RefSelect")
+@fresh_graph
+def one_of_several_references(side):
+    raw, out = tf.raw_ops, {}
+    refs = [raw.VariableV2(shape=[2], dtype=tf.float32) for _ in range(3)]
+    index = tf.placeholder(tf.int32, None)
+    one = raw.RefSelect(index=index, inputs=refs)
+    added = raw.AssignAdd(ref=one, value=[10.0, 10.0])
+    with side.session() as session:
+        session.run([raw.Assign(ref=ref, value=[float(i), i + 0.5]).op
+                     for i, ref in enumerate(refs)])
+        for i in range(3):
+            out["read %d" % i] = session.run(raw.Identity(input=one), {index: i})
+        session.run(added.op, {index: 1})
+        for i, ref in enumerate(refs):
+            out["left %d" % i] = session.run(raw.Identity(input=ref))
+        for wrong in (-1, 3, [1]):
+            out["wrong %s" % wrong] = told(session, raw.Identity(input=one),
+                                           {index: wrong})
     return out
