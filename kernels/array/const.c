@@ -7,11 +7,15 @@
  *     PlaceholderWithDefault  its input, unless it is fed
  *     Identity, IdentityN, StopGradient, PreventGradient   their inputs
  *     GuaranteeConst          the same: a promise that nothing here needs
+ *     FakeParam               memory of a shape, which nobody reads
+ *     DeviceIndex             which of some kinds of device a CPU is
+ *     IsTensorFloat32Enabled  true, as where nobody turned it off
  *     NoOp                    nothing: control edges meet here
  *
  * None of them copies: outputs share the buffer of the constant or the input.
  */
 #include "kernels/core/check.h"
+#include "kernels/core/element.h"
 #include "kernels/core/families.h"
 
 /* ---- Const --------------------------------------------------------------- */
@@ -139,6 +143,52 @@ static enum tfd_code prevented_gradient(struct tfd_grad *g,
                     TFD_STR_ARG(message));
 }
 
+/* ---- Answers of the place ------------------------------------------------ */
+
+static const struct tfd_shape scalar_shape = {0, {0}};
+
+/* What is not known of the shape is nothing: no element, no dimension. */
+static enum tfd_code fake_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_shape shape = TFD_SHAPE_UNKNOWN;
+
+    TFD_TRY(tfd_node_shape_any(k->node, "shape", &shape, st));
+    if (shape.rank == TFD_RANK_UNKNOWN)
+        shape.rank = 0;
+    for (int d = 0; d < shape.rank && d < TFD_RANK_MAX; d++)
+        if (shape.dim[d] < 0)
+            shape.dim[d] = 0;
+    TFD_TRY(tfd_shape_make(&shape, shape.dim, shape.rank, st));
+    TFD_TRY(tfd_kctx_output(k, 0, (enum tfd_dtype)k->node->out_types[0], &shape,
+                            st));
+    tfd_elements_clear(&k->out[0]);
+    return TFD_OK;
+}
+
+#define DEVICE_NAMES_MAX 64
+
+/* The number of names where none is it. */
+static enum tfd_code device_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_str names[DEVICE_NAMES_MAX];
+    int count = 0, at = 0;
+
+    TFD_TRY(tfd_node_strs(k->node, "device_names", names, DEVICE_NAMES_MAX,
+                          &count, st));
+    while (at < count && !tfd_str_is(names[at], "CPU"))
+        at++;
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_INT32, &scalar_shape, st));
+    *(int32_t *)tfd_tensor_data(&k->out[0]) = at;
+    return TFD_OK;
+}
+
+static enum tfd_code float32_cpu(struct tfd_kctx *k, struct tfd_status *st)
+{
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_BOOL, &scalar_shape, st));
+    *(tfd_bool *)tfd_tensor_data(&k->out[0]) = true;
+    return TFD_OK;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 static const struct tfd_opdef ops[] = {
@@ -219,6 +269,27 @@ static const struct tfd_opdef ops[] = {
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
     },
     {
+        .name = "FakeParam",
+        .outputs = "output: dtype",
+        .attrs = "dtype: type; shape: shape",
+        .key = "dtype",
+        .shape = attr_shape,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "DeviceIndex",
+        .outputs = "index: int32",
+        .attrs = "device_names: list(string)",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "IsTensorFloat32Enabled",
+        .outputs = "enabled: bool",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+    {
         .name = "NoOp",
         .shape = tfd_shape_none,
         .flags = TFD_OP_NOOP | TFD_OP_NO_GRADIENT,
@@ -237,6 +308,9 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("StopGradient", identity_cpu),
     TFD_KERNEL_ANY("PreventGradient", identity_cpu),
     TFD_KERNEL_ANY("GuaranteeConst", identity_cpu),
+    TFD_KERNEL_ANY("FakeParam", fake_cpu),
+    TFD_KERNEL_ANY("DeviceIndex", device_cpu),
+    TFD_KERNEL_ANY("IsTensorFloat32Enabled", float32_cpu),
     TFD_KERNEL_ANY("NoOp", noop_cpu),
 };
 

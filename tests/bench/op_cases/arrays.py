@@ -172,3 +172,4 @@ row("bincount", "Bincount", lambda n: [
     of("int32", n, low=0, high=1000), 1000, x(n)], REALS + INTS)
 row("bounds", "NthElement", lambda n: [x(max(1, n // 1000), 1000), 500],
     REALS + INTS)
+row("cross_product", "Cross", lambda n: [x(n // 3, 3), x(n // 3, 3)], REALS)

@@ -148,6 +148,7 @@ static const struct gradient_case cases[] = {
     {"NthElement", "s23 1", ""},
     {"TensorStridedSliceUpdate", "s34 [0,1] [3,4] [2,1] s23", ""},
     {"TensorStridedSliceUpdate", "s34 [0,1] [3,4] [2,1] s3", ""},
+    {"Cross", "s23 p23", ""},
     {"Einsum", "s23 s34", "N=i2;equation=sij,jk->ik"},
     {"Einsum", "s234 s45", "N=i2;equation=sabc,cd->ad"},
     {"Einsum", "s223 s32", "N=i2;equation=saab,bc->ac"},

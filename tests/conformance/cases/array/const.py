@@ -31,3 +31,23 @@ def constants_of_every_type(side):
         with tf.control_dependencies([tf.raw_ops.ControlTrigger()]):
             out["triggered"] = session.run(tf.constant(1.0))
     return out
+
+
+@scenario("FakeParam DeviceIndex IsTensorFloat32Enabled")
+@fresh_graph
+def answers_of_the_place(side):
+    raw, out = tf.raw_ops, {}
+    enabled = tf.get_default_graph().create_op("IsTensorFloat32Enabled", [],
+                                               [tf.bool]).outputs[0]
+    with side.session() as session:
+        for dims in ([2, 3], [None, 3], [0], [], None):
+            for dtype in (tf.float32, tf.int64):
+                made = session.run(raw.FakeParam(
+                    dtype=dtype, shape=tf.TensorShape(dims)))
+                out["%s %s" % (dims, dtype.name)] = "%s %s" % (
+                    made.shape, made.dtype)
+        for names in (["CPU", "GPU"], ["GPU", "CPU"], ["GPU"], [], ["cpu"]):
+            out["of %s" % names] = session.run(
+                raw.DeviceIndex(device_names=names))
+        out["enabled"] = session.run(enabled)
+    return out
