@@ -324,6 +324,13 @@ def images():
                      x=single(x), scale=single(a), offset=single(b),
                      mean=single(m), variance=single(v), is_training=t)[0],
                  (2, 3, 2, 2), (2,), (2,), (2,), (2,))
+    for op in (raw.ResizeBilinear, raw.ResizeBicubic):
+        case("%s in float" % op.__name__, lambda x, o=op: o(
+            images=single(x), size=[5, 2], half_pixel_centers=True),
+            (2, 3, 4, 2))
+    case("CropAndResize in float", lambda x, y: raw.CropAndResize(
+        image=single(x), boxes=single(y), box_ind=[0, 1, 1], crop_size=[3, 2]),
+        (2, 3, 4, 2), (3, 4))
 
 
 for fill in (reductions, slices, gathers, batches, others, einsums, integrals,

@@ -52,6 +52,23 @@ row("depthwise", "DepthwiseConv2dNative", {
 row("pooling", "MaxPool AvgPool", {"2x2 x64": lambda n: [image(n, 64)]}, FLOATS,
     WINDOW)
 row("lrn", "LRN", {"x64": lambda n: [image(n, 64)]}, FLOAT, work=30, heavy=4)
+row("resize", "ResizeBilinear ResizeBicubic", {
+    "x3 up": lambda n: [image(n // 4, 3), [side(n // 3)] * 2],
+    "x3 down": lambda n: [image(n, 3), [side(n // 12)] * 2]},
+    FLOAT + ("uint8",), limit=False, heavy=4)
+row("resize_nearest", "ResizeNearestNeighbor", {
+    "x3 up": lambda n: [image(n // 4, 3), [side(n // 3)] * 2]},
+    FLOAT + ("uint8",), limit=False, heavy=4)
+row("resize_area", "ResizeArea", {
+    "x3 down": lambda n: [image(n, 3), [side(n // 12)] * 2]},
+    FLOAT + ("uint8",), limit=False, heavy=4)
+row("crop_and_resize", "CropAndResize", {
+    "x3": lambda n: [image(n, 3), [[0.1, 0.2, 0.8, 0.9]] * 4, [0] * 4,
+                     [side(n // 12)] * 2]}, FLOAT + ("uint8",), limit=False,
+    heavy=10)
+row("resize_grad", "ResizeBilinearGrad ResizeBicubicGrad", {
+    "x3": lambda n: [image(n, 3), image(n // 4, 3)]}, FLOAT, limit=False,
+    heavy=10)
 row("batch_norm", "FusedBatchNormV3", {"x64": lambda n: [
     image(n, 64), x(64), x(64), x(0), x(0)]}, FLOAT, {"is_training": True})
 row("conv", "Conv2DBackpropInput", {

@@ -144,6 +144,8 @@ static const struct gradient_case cases[] = {
     {"StridedSlice", "s34 [0,1] [3,4] [2,1]", ""},
     {"Softmax", "s23", ""},
     {"LogSoftmax", "s23", ""},
+    {"ResizeNearestNeighbor", "s1232 [4,2]", ""},
+    {"ResizeNearestNeighbor", "u1232 [4,5]", "half_pixel_centers=b1"},
     {"Roll", "s23 [1,-1] [0,1]", ""},
     {"NthElement", "s23 1", ""},
     {"TensorStridedSliceUpdate", "s34 [0,1] [3,4] [2,1] s23", ""},
@@ -267,7 +269,8 @@ static const char *const others[] = {
     "SparseSegmentSqrtNWithNumSegments",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
-    "FusedBatchNormV3", NULL};
+    "FusedBatchNormV3", "ResizeBilinear", "ResizeBicubic", "CropAndResize",
+    NULL};
 
 static void test_gradients_are_limits_of_differences(void **state)
 {

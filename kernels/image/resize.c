@@ -1,0 +1,248 @@
+/*
+ * resize.c - images of another size by filters: ResizeBilinear and
+ * ResizeBicubic, whose results are floats.
+ *
+ * A row of the result is made from two rows of the image, or from four; those
+ * are made one first, so that long loops go over columns and channels at once.
+ */
+#include "kernels/core/families.h"
+#include "kernels/core/gradient.h"
+#include "kernels/image/resize.h"
+
+struct job {
+    struct tfd_resize r;
+    const struct tfd_resize_taps *columns;
+    bool same; /* nothing changes but the type */
+};
+
+/* ---- ResizeBilinear ------------------------------------------------------ */
+
+/* A pixel between four: left and right first, then top and bottom. */
+#define BILINEAR(name, T, TO)                                                 \
+    static void blend_##name(const struct job *j, const T *top, const T *low, \
+                             float weight, float *y)                          \
+    {                                                                         \
+        const int64_t depth = j->r.channels;                                  \
+                                                                              \
+        for (int64_t x = 0; x < j->r.out[1]; x++, y += depth) {               \
+            const struct tfd_resize_taps *t = &j->columns[x];                 \
+            const int64_t left = t->at[0] * depth, right = t->at[1] * depth;  \
+            const float across = t->weight[1];                                \
+                                                                              \
+            for (int64_t c = 0; c < depth; c++) {                             \
+                const float a = TO(top[left + c]), b = TO(low[left + c]);     \
+                const float above = a + (TO(top[right + c]) - a) * across;    \
+                const float below = b + (TO(low[right + c]) - b) * across;    \
+                                                                              \
+                y[c] = above + (below - above) * weight;                      \
+            }                                                                 \
+        }                                                                     \
+    }                                                                         \
+                                                                              \
+    static void bilinear_##name(void *arg, int64_t begin, int64_t end)        \
+    {                                                                         \
+        const struct job *j = arg;                                            \
+        const int64_t line = j->r.in[1] * j->r.channels;                      \
+        const int64_t out_line = j->r.out[1] * j->r.channels;                 \
+                                                                              \
+        for (int64_t i = begin; i < end; i++) {                               \
+            const struct tfd_resize_taps t =                                  \
+                tfd_resize_linear(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);   \
+            const T *image =                                                  \
+                (const T *)j->r.x + i / j->r.out[0] * j->r.in[0] * line;      \
+            float *y = (float *)j->r.y + i * out_line;                        \
+                                                                              \
+            if (j->same)                                                      \
+                for (int64_t e = 0; e < out_line; e++)                        \
+                    y[e] = TO(image[t.at[0] * line + e]);                     \
+            else                                                              \
+                blend_##name(j, image + t.at[0] * line,                       \
+                             image + t.at[1] * line, t.weight[1], y);         \
+        }                                                                     \
+    }
+TFD_IMAGE_TYPES_AND_BFLOAT16(BILINEAR)
+
+/* ---- ResizeBicubic ------------------------------------------------------- */
+
+static void mix_columns(const struct job *j, const float *line, float *y)
+{
+    const int64_t depth = j->r.channels;
+
+    for (int64_t x = 0; x < j->r.out[1]; x++, y += depth) {
+        const struct tfd_resize_taps *t = &j->columns[x];
+        const float *a = line + t->at[0] * depth, *b = line + t->at[1] * depth;
+        const float *d = line + t->at[2] * depth, *e = line + t->at[3] * depth;
+
+        for (int64_t c = 0; c < depth; c++)
+            y[c] = a[c] * t->weight[0] + b[c] * t->weight[1] +
+                   d[c] * t->weight[2] + e[c] * t->weight[3];
+    }
+}
+
+#define BICUBIC(name, T, TO)                                                \
+    static void mix_rows_##name(const T *image, int64_t line,               \
+                                const struct tfd_resize_taps *t, float *y)  \
+    {                                                                       \
+        const T *a = image + t->at[0] * line, *b = image + t->at[1] * line; \
+        const T *d = image + t->at[2] * line, *e = image + t->at[3] * line; \
+                                                                            \
+        for (int64_t i = 0; i < line; i++)                                  \
+            y[i] = TO(a[i]) * t->weight[0] + TO(b[i]) * t->weight[1] +      \
+                   TO(d[i]) * t->weight[2] + TO(e[i]) * t->weight[3];       \
+    }                                                                       \
+                                                                            \
+    static void bicubic_##name(const struct job *j, int64_t begin,          \
+                               int64_t end, float *scratch)                 \
+    {                                                                       \
+        const int64_t line = j->r.in[1] * j->r.channels;                    \
+                                                                            \
+        for (int64_t i = begin; i < end; i++) {                             \
+            const struct tfd_resize_taps t =                                \
+                tfd_resize_cubic(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);  \
+                                                                            \
+            mix_rows_##name((const T *)j->r.x +                             \
+                                i / j->r.out[0] * j->r.in[0] * line,        \
+                            line, &t, scratch);                             \
+            mix_columns(j, scratch,                                         \
+                        (float *)j->r.y + i * j->r.out[1] * j->r.channels); \
+        }                                                                   \
+    }                                                                       \
+                                                                            \
+    static enum tfd_code try_##name(void *arg, int64_t begin, int64_t end,  \
+                                    struct tfd_status *st)                  \
+    {                                                                       \
+        struct tfd_buffer *scratch;                                         \
+                                                                            \
+        TFD_TRY(new_line(arg, &scratch, st));                               \
+        bicubic_##name(arg, begin, end, scratch->data);                     \
+        tfd_buffer_unref(scratch);                                          \
+        return TFD_OK;                                                      \
+    }
+
+static enum tfd_code new_line(const struct job *j, struct tfd_buffer **out,
+                              struct tfd_status *st)
+{
+    const int64_t n = j->r.in[1] * j->r.channels;
+
+    *out = tfd_buffer_new((size_t)n * sizeof(float));
+    return *out ? TFD_OK
+                : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                           "OOM when allocating a row of %lld floats",
+                           (long long)n);
+}
+
+TFD_IMAGE_TYPES_AND_BFLOAT16(BICUBIC)
+
+static tfd_try_fn *bicubic_of(enum tfd_dtype dtype)
+{
+#define BICUBIC_CASE(name, T, TO) \
+    case TFD_##name:              \
+        return try_##name;
+    switch (dtype) {
+        TFD_IMAGE_TYPES_AND_BFLOAT16(BICUBIC_CASE)
+    default:
+        return NULL;
+    }
+}
+
+/* ---- Kernels ------------------------------------------------------------- */
+
+static enum tfd_code bilinear_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct job j;
+    struct tfd_buffer *columns;
+
+    TFD_TRY(tfd_resize_begin(k, &j.r, TFD_FLOAT, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    TFD_TRY(tfd_resize_columns(&j.r, tfd_resize_linear, &columns, st));
+    j.columns = columns->data;
+    j.same = j.r.in[0] == j.r.out[0] && j.r.in[1] == j.r.out[1];
+    tfd_kctx_parallel(k, j.r.batch * j.r.out[0],
+                      tfd_resize_cost(2 * (double)(j.r.out[1] * j.r.channels)),
+                      k->kernel->range, &j);
+    tfd_buffer_unref(columns);
+    return TFD_OK;
+}
+
+static enum tfd_code bicubic_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct job j = {.same = false};
+    struct tfd_buffer *columns;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_resize_begin(k, &j.r, TFD_FLOAT, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    TFD_TRY(tfd_resize_columns(&j.r, tfd_resize_cubic, &columns, st));
+    j.columns = columns->data;
+    rc = tfd_kctx_try(k, j.r.batch * j.r.out[0],
+                      tfd_resize_cost(4 * (double)(j.r.out[1] * j.r.channels)),
+                      bicubic_of(k->in[0].dtype), &j, st);
+    tfd_buffer_unref(columns);
+    return rc;
+}
+
+/* ---- Gradients ----------------------------------------------------------- */
+
+static const char *const grad_attrs[] = {"align_corners", "half_pixel_centers",
+                                         NULL};
+
+static enum tfd_code bilinear_gradient(struct tfd_grad *g,
+                                       struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const struct tfd_edge in[] = {g->dy[0], g->x[0]};
+
+    tfd_gradient_copying(&b, "ResizeBilinearGrad", in, 2, grad_attrs, &g->dx[0],
+                         1);
+    return b.code;
+}
+
+/* None for an image that is neither float nor double, as in TensorFlow. */
+static enum tfd_code bicubic_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const struct tfd_edge in[] = {g->dy[0], g->x[0]};
+    const enum tfd_dtype dtype = tfd_gradient_dtype(&b, g->x[0]);
+
+    if (dtype == TFD_FLOAT || dtype == TFD_DOUBLE)
+        tfd_gradient_copying(&b, "ResizeBicubicGrad", in, 2, grad_attrs,
+                             &g->dx[0], 1);
+    return b.code;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+#define RESIZE(name_, grad_)                                              \
+    {                                                                     \
+        .name = name_, .inputs = "images: T, size: int32",                \
+        .outputs = "resized_images: float",                               \
+        .attrs = "T: {int8, uint8, int16, uint16, int32, int64, half, "   \
+                 "float, double, bfloat16}; align_corners: bool = false;" \
+                 " half_pixel_centers: bool = false",                     \
+        .shape = tfd_resize_shape, .grad = grad_,                         \
+    }
+
+static const struct tfd_opdef ops[] = {
+    RESIZE("ResizeBilinear", bilinear_gradient),
+    RESIZE("ResizeBicubic", bicubic_gradient),
+};
+
+#define STATE \
+    .prepare = tfd_resize_prepare, .state_size = sizeof(struct tfd_resize_state)
+#define KERNELS(name, T, TO)                                              \
+    TFD_KERNEL("ResizeBilinear", name, bilinear_compute, bilinear_##name, \
+               STATE),                                                    \
+        TFD_KERNEL("ResizeBicubic", name, bicubic_compute, STATE),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_IMAGE_TYPES_AND_BFLOAT16(KERNELS)};
+
+const struct tfd_family tfd_family_resize = {
+    .name = "resize",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};

@@ -1,0 +1,157 @@
+/*
+ * resize_area.c - images of another size by the average of what each pixel
+ * covers: ResizeArea.
+ *
+ * A pixel covers whole pixels of the image and, at its borders, parts of some;
+ * along each axis it is a span of pixels with the weights of first and last.
+ */
+#include "kernels/core/families.h"
+#include "kernels/image/resize.h"
+
+/* Pixels [start, end), which may stand out of the image by rounding; then its
+ * last pixel counts again. */
+struct span {
+    int64_t start, end;
+    float first, last;
+};
+
+struct job {
+    struct tfd_resize r;
+    const struct span *columns;
+    float scale;
+};
+
+/* A pixel from `at` to `to` covers this much of pixel i. */
+static float part(int64_t i, float at, float to, float whole)
+{
+    if ((float)i < at)
+        return (float)(i + 1) > to ? whole : (float)(i + 1) - at;
+    return (float)(i + 1) > to ? to - (float)i : 1;
+}
+
+static struct span span_at(int64_t i, float scale)
+{
+    const float at = (float)i * scale, to = (float)(i + 1) * scale;
+    struct span s = {.start = (int64_t)floorf(at), .end = (int64_t)ceilf(to)};
+
+    s.first = part(s.start, at, to, scale);
+    s.last = (float)s.end > to ? to - (float)(s.end - 1) : 1;
+    return s;
+}
+
+/* ---- Loops --------------------------------------------------------------- */
+
+#define AREA(name, T, TO)                                                      \
+    static float sum_of_row_##name(const struct job *j, const T *row,          \
+                                   const struct span *s)                       \
+    {                                                                          \
+        const int64_t depth = j->r.channels, width = j->r.in[1];               \
+        float sum =                                                            \
+            TO(row[tfd_resize_bound(s->start, width) * depth]) * s->first;     \
+                                                                               \
+        if (s->start + 1 == s->end)                                            \
+            return sum;                                                        \
+        for (int64_t x = s->start + 1; x < s->end - 1; x++)                    \
+            sum += TO(row[tfd_resize_bound(x, width) * depth]);                \
+        return sum +                                                           \
+               TO(row[tfd_resize_bound(s->end - 1, width) * depth]) * s->last; \
+    }                                                                          \
+                                                                               \
+    static float sum_of_patch_##name(const struct job *j, const T *image,      \
+                                     int64_t y, const struct span *s)          \
+    {                                                                          \
+        const int64_t line = j->r.in[1] * j->r.channels;                       \
+        const float scale = j->r.scale[0];                                     \
+        const float at = (float)y * scale, to = (float)(y + 1) * scale;        \
+        float sum = 0;                                                         \
+                                                                               \
+        for (int64_t i = (int64_t)floorf(at); i < (int64_t)ceilf(to); i++)     \
+            sum += sum_of_row_##name(                                          \
+                       j, image + tfd_resize_bound(i, j->r.in[0]) * line, s) * \
+                   part(i, at, to, scale);                                     \
+        return sum;                                                            \
+    }                                                                          \
+                                                                               \
+    static void area_##name(void *arg, int64_t begin, int64_t end)             \
+    {                                                                          \
+        const struct job *j = arg;                                             \
+        const int64_t high = j->r.out[0], depth = j->r.channels;               \
+        float *y = (float *)j->r.y + begin * j->r.out[1] * depth;              \
+                                                                               \
+        for (int64_t i = begin; i < end; i++) {                                \
+            const T *image = (const T *)j->r.x +                               \
+                             i / high * j->r.in[0] * j->r.in[1] * depth;       \
+                                                                               \
+            for (int64_t x = 0; x < j->r.out[1]; x++)                          \
+                for (int64_t c = 0; c < depth; c++)                            \
+                    *y++ = sum_of_patch_##name(j, image + c, i % high,         \
+                                               &j->columns[x]) *               \
+                           j->scale;                                           \
+        }                                                                      \
+    }
+TFD_IMAGE_TYPES_AND_BFLOAT16(AREA)
+
+/* ---- Kernel -------------------------------------------------------------- */
+
+static enum tfd_code new_spans(const struct tfd_resize *r,
+                               struct tfd_buffer **out, struct tfd_status *st)
+{
+    *out = tfd_buffer_new((size_t)r->out[1] * sizeof(struct span));
+    if (!*out)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when allocating the weights of %lld columns",
+                        (long long)r->out[1]);
+    for (int64_t i = 0; i < r->out[1]; i++)
+        ((struct span *)(*out)->data)[i] = span_at(i, r->scale[1]);
+    return TFD_OK;
+}
+
+static enum tfd_code area_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct job j;
+    struct tfd_buffer *spans;
+    double cost; /* of every pixel of the image, or of the result */
+
+    TFD_TRY(tfd_resize_begin(k, &j.r, TFD_FLOAT, st));
+    if (!k->out[0].buffer)
+        return TFD_OK;
+    TFD_TRY(new_spans(&j.r, &spans, st));
+    j.columns = spans->data;
+    j.scale = (float)(1.0 / (double)(j.r.scale[0] * j.r.scale[1]));
+    cost = 3 * (double)(j.r.scale[0] > 1 ? j.r.scale[0] : 1) *
+           (double)j.r.channels *
+           (double)(j.r.in[1] > j.r.out[1] ? j.r.in[1] : j.r.out[1]);
+    tfd_kctx_parallel(k, j.r.batch * j.r.out[0], tfd_resize_cost(cost),
+                      k->kernel->range, &j);
+    tfd_buffer_unref(spans);
+    return TFD_OK;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "ResizeArea",
+        .inputs = "images: T, size: int32",
+        .outputs = "resized_images: float",
+        .attrs = "T: {int8, uint8, int16, uint16, int32, int64, half, float, "
+                 "double, bfloat16}; align_corners: bool = false",
+        .shape = tfd_resize_shape,
+    },
+};
+
+#define KERNELS(name, T, TO)                                  \
+    TFD_KERNEL("ResizeArea", name, area_compute, area_##name, \
+               .prepare = tfd_resize_prepare,                 \
+               .state_size = sizeof(struct tfd_resize_state)),
+
+static const struct tfd_kernel kernels[] = {
+    TFD_IMAGE_TYPES_AND_BFLOAT16(KERNELS)};
+
+const struct tfd_family tfd_family_resize_area = {
+    .name = "resize_area",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
