@@ -12,12 +12,14 @@ bool tfd_crop_point_of(const struct tfd_crop *j, float at, int axis,
 {
     if (!(at >= 0 && at <= (float)(j->size[axis] - 1)))
         return false;
-    if (j->state->nearest)
+    if (j->state->nearest) {
         *p = (struct tfd_crop_point){(int64_t)roundf(at), (int64_t)roundf(at),
                                      0};
-    else
-        *p = (struct tfd_crop_point){(int64_t)floorf(at), (int64_t)ceilf(at),
-                                     at - floorf(at)};
+    } else {
+        p->low = (int64_t)at; /* rounds down: at is not negative */
+        p->high = p->low + ((float)p->low < at);
+        p->lerp = at - (float)p->low;
+    }
     p->low = tfd_resize_bound(p->low, j->size[axis]);
     p->high = tfd_resize_bound(p->high, j->size[axis]);
     return true;

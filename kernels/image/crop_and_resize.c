@@ -64,18 +64,18 @@ static enum tfd_code crop_prepare(const struct tfd_prepare *p, void *state,
             struct tfd_crop_point v, h;                                      \
             const bool in = tfd_crop_locate(j, b, 0, i % j->crop[0], &v);    \
                                                                              \
-            for (int64_t x = 0; x < j->crop[1]; x++, y += depth)             \
-                if (in && tfd_crop_locate(j, b, 1, x, &h) &&                 \
-                    j->state->nearest)                                       \
+            for (int64_t x = 0; x < j->crop[1]; x++, y += depth) {           \
+                if (!in || !tfd_crop_locate(j, b, 1, x, &h))                 \
+                    for (int64_t c = 0; c < depth; c++)                      \
+                        y[c] = j->state->extrapolation;                      \
+                else if (j->state->nearest)                                  \
                     for (int64_t c = 0; c < depth; c++)                      \
                         y[c] = TO(image[v.low * line + h.low * depth + c]);  \
-                else if (in && tfd_crop_locate(j, b, 1, x, &h))              \
+                else                                                         \
                     crop_pixel_##name(image + v.low * line,                  \
                                       image + v.high * line, depth, &v, &h,  \
                                       y);                                    \
-                else                                                         \
-                    for (int64_t c = 0; c < depth; c++)                      \
-                        y[c] = j->state->extrapolation;                      \
+            }                                                                \
         }                                                                    \
     }
 TFD_IMAGE_TYPES(CROP)

@@ -18,56 +18,69 @@ struct job {
 /* ---- ResizeBilinear ------------------------------------------------------ */
 
 /* A pixel between four: left and right first, then top and bottom. */
-#define BILINEAR(name, T, TO)                                                 \
-    static void blend_##name(const struct job *j, const T *top, const T *low, \
-                             float weight, float *y)                          \
-    {                                                                         \
-        const int64_t depth = j->r.channels;                                  \
-                                                                              \
-        for (int64_t x = 0; x < j->r.out[1]; x++, y += depth) {               \
-            const struct tfd_resize_taps *t = &j->columns[x];                 \
-            const int64_t left = t->at[0] * depth, right = t->at[1] * depth;  \
-            const float across = t->weight[1];                                \
-                                                                              \
-            for (int64_t c = 0; c < depth; c++) {                             \
-                const float a = TO(top[left + c]), b = TO(low[left + c]);     \
-                const float above = a + (TO(top[right + c]) - a) * across;    \
-                const float below = b + (TO(low[right + c]) - b) * across;    \
-                                                                              \
-                y[c] = above + (below - above) * weight;                      \
-            }                                                                 \
-        }                                                                     \
-    }                                                                         \
-                                                                              \
-    static void bilinear_##name(void *arg, int64_t begin, int64_t end)        \
-    {                                                                         \
-        const struct job *j = arg;                                            \
-        const int64_t line = j->r.in[1] * j->r.channels;                      \
-        const int64_t out_line = j->r.out[1] * j->r.channels;                 \
-                                                                              \
-        for (int64_t i = begin; i < end; i++) {                               \
-            const struct tfd_resize_taps t =                                  \
-                tfd_resize_linear(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);   \
-            const T *image =                                                  \
-                (const T *)j->r.x + i / j->r.out[0] * j->r.in[0] * line;      \
-            float *y = (float *)j->r.y + i * out_line;                        \
-                                                                              \
-            if (j->same)                                                      \
-                for (int64_t e = 0; e < out_line; e++)                        \
-                    y[e] = TO(image[t.at[0] * line + e]);                     \
-            else                                                              \
-                blend_##name(j, image + t.at[0] * line,                       \
-                             image + t.at[1] * line, t.weight[1], y);         \
-        }                                                                     \
+#define BILINEAR(name, T, TO)                                                \
+    static inline __attribute__((always_inline)) void blend_##name(          \
+        const struct job *j, const T *top, const T *low, float weight,       \
+        int64_t depth, float *restrict y)                                    \
+    {                                                                        \
+        for (int64_t x = 0; x < j->r.out[1]; x++, y += depth) {              \
+            const struct tfd_resize_taps *t = &j->columns[x];                \
+            const int64_t left = t->at[0] * depth, right = t->at[1] * depth; \
+            const float across = t->weight[1];                               \
+                                                                             \
+            for (int64_t c = 0; c < depth; c++) {                            \
+                const float a = TO(top[left + c]), b = TO(low[left + c]);    \
+                const float above = a + (TO(top[right + c]) - a) * across;   \
+                const float below = b + (TO(low[right + c]) - b) * across;   \
+                                                                             \
+                y[c] = above + (below - above) * weight;                     \
+            }                                                                \
+        }                                                                    \
+    }                                                                        \
+                                                                             \
+    static void blend_row_##name(const struct job *j, const T *image,        \
+                                 const struct tfd_resize_taps *t, float *y)  \
+    {                                                                        \
+        const int64_t line = j->r.in[1] * j->r.channels;                     \
+        const T *top = image + t->at[0] * line,                              \
+                *low = image + t->at[1] * line;                              \
+                                                                             \
+        if (j->r.channels == 3)                                              \
+            blend_##name(j, top, low, t->weight[1], 3, y);                   \
+        else if (j->r.channels == 1)                                         \
+            blend_##name(j, top, low, t->weight[1], 1, y);                   \
+        else                                                                 \
+            blend_##name(j, top, low, t->weight[1], j->r.channels, y);       \
+    }                                                                        \
+                                                                             \
+    static void bilinear_##name(void *arg, int64_t begin, int64_t end)       \
+    {                                                                        \
+        const struct job *j = arg;                                           \
+        const int64_t line = j->r.in[1] * j->r.channels;                     \
+        const int64_t out_line = j->r.out[1] * j->r.channels;                \
+                                                                             \
+        for (int64_t i = begin; i < end; i++) {                              \
+            const struct tfd_resize_taps t =                                 \
+                tfd_resize_linear(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);  \
+            const T *image =                                                 \
+                (const T *)j->r.x + i / j->r.out[0] * j->r.in[0] * line;     \
+            float *y = (float *)j->r.y + i * out_line;                       \
+                                                                             \
+            if (j->same)                                                     \
+                for (int64_t e = 0; e < out_line; e++)                       \
+                    y[e] = TO(image[t.at[0] * line + e]);                    \
+            else                                                             \
+                blend_row_##name(j, image, &t, y);                           \
+        }                                                                    \
     }
 TFD_IMAGE_TYPES_AND_BFLOAT16(BILINEAR)
 
 /* ---- ResizeBicubic ------------------------------------------------------- */
 
-static void mix_columns(const struct job *j, const float *line, float *y)
+static inline __attribute__((always_inline)) void
+mix_pixels(const struct job *j, const float *line, int64_t depth,
+           float *restrict y)
 {
-    const int64_t depth = j->r.channels;
-
     for (int64_t x = 0; x < j->r.out[1]; x++, y += depth) {
         const struct tfd_resize_taps *t = &j->columns[x];
         const float *a = line + t->at[0] * depth, *b = line + t->at[1] * depth;
@@ -77,6 +90,14 @@ static void mix_columns(const struct job *j, const float *line, float *y)
             y[c] = a[c] * t->weight[0] + b[c] * t->weight[1] +
                    d[c] * t->weight[2] + e[c] * t->weight[3];
     }
+}
+
+static void mix_columns(const struct job *j, const float *line, float *y)
+{
+    if (j->r.channels == 3)
+        mix_pixels(j, line, 3, y);
+    else
+        mix_pixels(j, line, j->r.channels, y);
 }
 
 #define BICUBIC(name, T, TO)                                                \

@@ -41,53 +41,65 @@ static struct span span_at(int64_t i, float scale)
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define AREA(name, T, TO)                                                      \
-    static float sum_of_row_##name(const struct job *j, const T *row,          \
-                                   const struct span *s)                       \
-    {                                                                          \
-        const int64_t depth = j->r.channels, width = j->r.in[1];               \
-        float sum =                                                            \
-            TO(row[tfd_resize_bound(s->start, width) * depth]) * s->first;     \
-                                                                               \
-        if (s->start + 1 == s->end)                                            \
-            return sum;                                                        \
-        for (int64_t x = s->start + 1; x < s->end - 1; x++)                    \
-            sum += TO(row[tfd_resize_bound(x, width) * depth]);                \
-        return sum +                                                           \
-               TO(row[tfd_resize_bound(s->end - 1, width) * depth]) * s->last; \
-    }                                                                          \
-                                                                               \
-    static float sum_of_patch_##name(const struct job *j, const T *image,      \
-                                     int64_t y, const struct span *s)          \
-    {                                                                          \
-        const int64_t line = j->r.in[1] * j->r.channels;                       \
-        const float scale = j->r.scale[0];                                     \
-        const float at = (float)y * scale, to = (float)(y + 1) * scale;        \
-        float sum = 0;                                                         \
-                                                                               \
-        for (int64_t i = (int64_t)floorf(at); i < (int64_t)ceilf(to); i++)     \
-            sum += sum_of_row_##name(                                          \
-                       j, image + tfd_resize_bound(i, j->r.in[0]) * line, s) * \
-                   part(i, at, to, scale);                                     \
-        return sum;                                                            \
-    }                                                                          \
-                                                                               \
-    static void area_##name(void *arg, int64_t begin, int64_t end)             \
-    {                                                                          \
-        const struct job *j = arg;                                             \
-        const int64_t high = j->r.out[0], depth = j->r.channels;               \
-        float *y = (float *)j->r.y + begin * j->r.out[1] * depth;              \
-                                                                               \
-        for (int64_t i = begin; i < end; i++) {                                \
-            const T *image = (const T *)j->r.x +                               \
-                             i / high * j->r.in[0] * j->r.in[1] * depth;       \
-                                                                               \
-            for (int64_t x = 0; x < j->r.out[1]; x++)                          \
-                for (int64_t c = 0; c < depth; c++)                            \
-                    *y++ = sum_of_patch_##name(j, image + c, i % high,         \
-                                               &j->columns[x]) *               \
-                           j->scale;                                           \
-        }                                                                      \
+#define AREA(name, T, TO)                                                     \
+    static inline float sum_of_##name(const T *row, int64_t depth,            \
+                                      int64_t width, const struct span *s)    \
+    {                                                                         \
+        const int64_t last = tfd_resize_bound(s->end - 1, width);             \
+        float sum =                                                           \
+            TO(row[tfd_resize_bound(s->start, width) * depth]) * s->first;    \
+                                                                              \
+        if (s->start + 1 == s->end)                                           \
+            return sum;                                                       \
+        for (int64_t x = s->start + 1; x < s->end - 1; x++)                   \
+            sum += TO(row[(x < width ? x : width - 1) * depth]);              \
+        return sum + TO(row[last * depth]) * s->last;                         \
+    }                                                                         \
+                                                                              \
+    static inline __attribute__((always_inline)) void add_row_##name(         \
+        const struct job *j, const T *row, int64_t depth, float weight,       \
+        float *y)                                                             \
+    {                                                                         \
+        for (int64_t x = 0; x < j->r.out[1]; x++, y += depth)                 \
+            for (int64_t c = 0; c < depth; c++)                               \
+                y[c] += sum_of_##name(row + c, depth, j->r.in[1],             \
+                                      &j->columns[x]) *                       \
+                        weight;                                               \
+    }                                                                         \
+                                                                              \
+    static void area_row_##name(const struct job *j, const T *image,          \
+                                int64_t i, float *y)                          \
+    {                                                                         \
+        const int64_t depth = j->r.channels, n = j->r.out[1] * depth;         \
+        const float scale = j->r.scale[0];                                    \
+        const float at = (float)i * scale, to = (float)(i + 1) * scale;       \
+                                                                              \
+        for (int64_t e = 0; e < n; e++)                                       \
+            y[e] = 0;                                                         \
+        for (int64_t v = (int64_t)floorf(at); v < (int64_t)ceilf(to); v++) {  \
+            const T *row =                                                    \
+                image + tfd_resize_bound(v, j->r.in[0]) * j->r.in[1] * depth; \
+                                                                              \
+            if (depth == 3)                                                   \
+                add_row_##name(j, row, 3, part(v, at, to, scale), y);         \
+            else                                                              \
+                add_row_##name(j, row, depth, part(v, at, to, scale), y);     \
+        }                                                                     \
+        for (int64_t e = 0; e < n; e++)                                       \
+            y[e] *= j->scale;                                                 \
+    }                                                                         \
+                                                                              \
+    static void area_##name(void *arg, int64_t begin, int64_t end)            \
+    {                                                                         \
+        const struct job *j = arg;                                            \
+        const int64_t high = j->r.out[0], depth = j->r.channels;              \
+                                                                              \
+        for (int64_t i = begin; i < end; i++)                                 \
+            area_row_##name(j,                                                \
+                            (const T *)j->r.x +                               \
+                                i / high * j->r.in[0] * j->r.in[1] * depth,   \
+                            i % high,                                         \
+                            (float *)j->r.y + i * j->r.out[1] * depth);       \
     }
 TFD_IMAGE_TYPES_AND_BFLOAT16(AREA)
 

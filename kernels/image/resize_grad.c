@@ -22,28 +22,35 @@ struct job {
 
 /* A row of the gradient, to those of the four rows that are not NULL. */
 #define SPREAD(name, T, P)                                                    \
+    static inline __attribute__((always_inline)) void add_##name(             \
+        const struct job *j, const float *dy,                                 \
+        const struct tfd_resize_taps *rows, T *const *to, int n,              \
+        int64_t depth)                                                        \
+    {                                                                         \
+        for (int64_t x = 0; x < j->r.out[1]; x++, dy += depth) {              \
+            const struct tfd_resize_taps *t = &j->columns[x];                 \
+                                                                              \
+            for (int e = 0; e < n; e++)                                       \
+                for (int f = 0; to[e] && f < n; f++) {                        \
+                    T *y = to[e] + t->at[f] * depth;                          \
+                                                                              \
+                    for (int64_t c = 0; c < depth; c++)                       \
+                        y[c] +=                                               \
+                            (T)((P)dy[c] * rows->weight[e] * t->weight[f]);   \
+                }                                                             \
+        }                                                                     \
+    }                                                                         \
+                                                                              \
     static void spread_row_##name(const struct job *j, const float *dy,       \
                                   const struct tfd_resize_taps *rows,         \
                                   T *const *to)                               \
     {                                                                         \
-        const int64_t depth = j->r.channels;                                  \
-        const int n = j->tap_count;                                           \
-                                                                              \
-        for (int64_t x = 0; x < j->r.out[1]; x++, dy += depth) {              \
-            const struct tfd_resize_taps *t = &j->columns[x];                 \
-                                                                              \
-            for (int e = 0; e < n * n; e++) {                                 \
-                const float high = rows->weight[e / n];                       \
-                const float wide = t->weight[e % n];                          \
-                T *y = to[e / n];                                             \
-                                                                              \
-                if (!y)                                                       \
-                    continue;                                                 \
-                y += t->at[e % n] * depth;                                    \
-                for (int64_t c = 0; c < depth; c++)                           \
-                    y[c] += (T)((P)dy[c] * high * wide);                      \
-            }                                                                 \
-        }                                                                     \
+        if (j->r.channels == 3 && j->tap_count == 2)                          \
+            add_##name(j, dy, rows, to, 2, 3);                                \
+        else if (j->r.channels == 3)                                          \
+            add_##name(j, dy, rows, to, TFD_RESIZE_TAPS, 3);                  \
+        else                                                                  \
+            add_##name(j, dy, rows, to, j->tap_count, j->r.channels);         \
     }                                                                         \
                                                                               \
     static void spread_##name(void *arg, int64_t begin, int64_t end)          \
