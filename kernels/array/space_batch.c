@@ -1,8 +1,9 @@
 /*
  * space_batch.c - blocks of space to the batch and back:
  *
- *     SpaceToBatchND BatchToSpaceND
+ *     SpaceToBatchND BatchToSpaceND SpaceToBatch BatchToSpace
  *
+ * The last two, of images alone, have square blocks whose side is an attribute.
  * The wide tensor is [batch, space..., rest...]; the folded one has each block
  * of the padded space taken apart, [block offsets * batch, space / block...,
  * rest...].  For each offset in a block the elements are one box in both, whose
@@ -17,13 +18,14 @@
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 
+#define IMAGE_DIMS 4
+
 /* ---- Blocks -------------------------------------------------------------- */
 
-static enum tfd_code read_fold(const struct tfd_tensor *block,
-                               const struct tfd_tensor *pads, int rank,
-                               struct tfd_space_batch *f, struct tfd_status *st)
+static enum tfd_code read_blocks(const struct tfd_tensor *block, int rank,
+                                 struct tfd_space_batch *f,
+                                 struct tfd_status *st)
 {
-    struct tfd_shape all;
     char text[TFD_SHAPE_TEXT_MAX];
 
     if (block->shape.rank != 1 || block->shape.dim[0] > rank - 1)
@@ -33,6 +35,36 @@ static enum tfd_code read_fold(const struct tfd_tensor *block,
                         "shape is %s",
                         rank, tfd_shape_text(&block->shape, text));
     f->dims = (int)block->shape.dim[0];
+    for (int i = 0; i < f->dims; i++)
+        f->block[i] = tfd_check_int_at(block, i);
+    return TFD_OK;
+}
+
+/* The blocks of an image, whose side the attribute says. */
+static enum tfd_code read_squares(const struct tfd_node *n, int rank,
+                                  struct tfd_space_batch *f,
+                                  struct tfd_status *st)
+{
+    int64_t side;
+
+    TFD_TRY(tfd_node_int(n, "block_size", &side, st));
+    if (rank != IMAGE_DIMS)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input rank should be: %dinstead of: %d", IMAGE_DIMS,
+                        rank);
+    f->dims = 2;
+    f->block[0] = f->block[1] = side;
+    return TFD_OK;
+}
+
+/* Borders, and whether the blocks are any. */
+static enum tfd_code read_borders(const struct tfd_tensor *pads,
+                                  struct tfd_space_batch *f,
+                                  struct tfd_status *st)
+{
+    struct tfd_shape all;
+    char text[TFD_SHAPE_TEXT_MAX];
+
     if (pads->shape.rank != 2 || pads->shape.dim[0] != f->dims ||
         pads->shape.dim[1] != 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -40,7 +72,6 @@ static enum tfd_code read_fold(const struct tfd_tensor *block,
                         "%s",
                         f->dims, tfd_shape_text(&pads->shape, text));
     for (int i = 0; i < f->dims; i++) {
-        f->block[i] = tfd_check_int_at(block, i);
         f->before[i] = tfd_check_int_at(pads, 2 * i);
         f->after[i] = tfd_check_int_at(pads, 2 * i + 1);
         if (f->block[i] < 1 || f->before[i] < 0 || f->after[i] < 0 ||
@@ -54,6 +85,19 @@ static enum tfd_code read_fold(const struct tfd_tensor *block,
     TFD_TRY(tfd_shape_make(&all, f->block, f->dims, st));
     f->offsets = tfd_shape_elements(&all);
     return TFD_OK;
+}
+
+/* Of an op whose inputs these are: two or three. */
+static enum tfd_code read_fold(const struct tfd_node *n,
+                               const struct tfd_tensor *const *in, int in_count,
+                               int rank, struct tfd_space_batch *f,
+                               struct tfd_status *st)
+{
+    if (in_count == 2)
+        TFD_TRY(read_squares(n, rank, f, st));
+    else
+        TFD_TRY(read_blocks(in[1], rank, f, st));
+    return read_borders(in[in_count - 1], f, st);
 }
 
 static enum tfd_code folded_shape(const struct tfd_space_batch *f,
@@ -233,10 +277,12 @@ enum tfd_code tfd_space_batch_begin(struct tfd_kctx *k, bool fold_it,
                                     struct tfd_space_batch *f, bool *done,
                                     struct tfd_status *st)
 {
+    const struct tfd_tensor *in[] = {&k->in[0], &k->in[1],
+                                     &k->in[k->in_count - 1]};
     const struct tfd_shape *x = &k->in[0].shape;
     struct tfd_shape y;
 
-    TFD_TRY(read_fold(&k->in[1], &k->in[2], x->rank, f, st));
+    TFD_TRY(read_fold(k->node, in, k->in_count, x->rank, f, st));
     if (fold_it)
         TFD_TRY(folded_shape(f, x, &y, st));
     else
@@ -289,9 +335,9 @@ static enum tfd_code infer(struct tfd_shape_ctx *s, bool fold_it,
     struct tfd_space_batch f;
 
     if (tfd_shape_elements(&s->in[0]) < 0 || !s->value || !s->value[1] ||
-        !s->value[2])
+        !s->value[s->in_count - 1] || (s->in_count == 2 && !s->node))
         return TFD_OK;
-    TFD_TRY(read_fold(s->value[1], s->value[2], s->in[0].rank, &f, st));
+    TFD_TRY(read_fold(s->node, s->value, s->in_count, s->in[0].rank, &f, st));
     return fold_it ? folded_shape(&f, &s->in[0], &s->out[0], st)
                    : wide_shape(&f, &s->in[0], &s->out[0], st);
 }
@@ -325,6 +371,28 @@ static enum tfd_code unfold_gradient(struct tfd_grad *g, struct tfd_status *st)
     return b.code;
 }
 
+static const char *const attributes[] = {"block_size", NULL};
+
+static enum tfd_code fold_squares_gradient(struct tfd_grad *g,
+                                           struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const struct tfd_edge in[] = {g->dy[0], g->x[1]};
+
+    tfd_gradient_copying(&b, "BatchToSpace", in, 2, attributes, &g->dx[0], 1);
+    return b.code;
+}
+
+static enum tfd_code unfold_squares_gradient(struct tfd_grad *g,
+                                             struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const struct tfd_edge in[] = {g->dy[0], g->x[1]};
+
+    tfd_gradient_copying(&b, "SpaceToBatch", in, 2, attributes, &g->dx[0], 1);
+    return b.code;
+}
+
 static const struct tfd_opdef ops[] = {
     {
         .name = "SpaceToBatchND",
@@ -346,11 +414,31 @@ static const struct tfd_opdef ops[] = {
         .shape = unfold_shape,
         .grad = unfold_gradient,
     },
+    {
+        .name = "SpaceToBatch",
+        .inputs = "input: T, paddings: Tpaddings",
+        .outputs = "output: T",
+        .attrs = "T: type; Tpaddings: {int32, int64} = DT_INT32; "
+                 "block_size: int >= 2",
+        .shape = fold_shape,
+        .grad = fold_squares_gradient,
+    },
+    {
+        .name = "BatchToSpace",
+        .inputs = "input: T, crops: Tidx",
+        .outputs = "output: T",
+        .attrs = "T: type; block_size: int >= 2; "
+                 "Tidx: {int32, int64} = DT_INT32",
+        .shape = unfold_shape,
+        .grad = unfold_squares_gradient,
+    },
 };
 
-#define ROWS(name, number, T)                         \
-    TFD_KERNEL("SpaceToBatchND", name, fold_compute), \
-        TFD_KERNEL("BatchToSpaceND", name, unfold_compute),
+#define ROWS(name, number, T)                               \
+    TFD_KERNEL("SpaceToBatchND", name, fold_compute),       \
+        TFD_KERNEL("BatchToSpaceND", name, unfold_compute), \
+        TFD_KERNEL("SpaceToBatch", name, fold_compute),     \
+        TFD_KERNEL("BatchToSpace", name, unfold_compute),
 
 static const struct tfd_kernel kernels[] = {TFD_REAL_DTYPES(ROWS)
                                                 TFD_HALF_DTYPES(ROWS)};

@@ -132,8 +132,8 @@ static enum tfd_code check_depth(const struct tfd_window *w, int64_t channels,
 
 /* ---- Sizes --------------------------------------------------------------- */
 
-static enum tfd_code measure(struct tfd_pooling_plan *plan,
-                             struct tfd_status *st)
+enum tfd_code tfd_pooling_measure(struct tfd_pooling_plan *plan,
+                                  struct tfd_status *st)
 {
     const struct tfd_window *w = &plan->w;
     const struct tfd_shape *x = &plan->x;
@@ -197,16 +197,24 @@ static enum tfd_code measure_deep(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
+enum tfd_code tfd_pooling_sizes(const struct tfd_kctx *k,
+                                struct tfd_pooling_plan *plan,
+                                struct tfd_status *st)
+{
+    TFD_TRY(check_pooled(&plan->w, &k->in[0], st));
+    TFD_TRY(check_batch(&plan->w, st));
+    plan->deep = moves(&plan->w, TFD_WINDOW_CHANNEL);
+    return plan->deep ? measure_deep(k, plan, st)
+                      : tfd_pooling_measure(plan, st);
+}
+
 enum tfd_code tfd_pooling_max(const struct tfd_kctx *k,
                               struct tfd_pooling_plan *plan,
                               struct tfd_status *st)
 {
     plan->x = k->in[0].shape;
     TFD_TRY(window_of(k, 1, &plan->w, st));
-    TFD_TRY(check_pooled(&plan->w, &k->in[0], st));
-    TFD_TRY(check_batch(&plan->w, st));
-    plan->deep = moves(&plan->w, TFD_WINDOW_CHANNEL);
-    return plan->deep ? measure_deep(k, plan, st) : measure(plan, st);
+    return tfd_pooling_sizes(k, plan, st);
 }
 
 enum tfd_code tfd_pooling_mean(const struct tfd_kctx *k,
@@ -222,40 +230,30 @@ enum tfd_code tfd_pooling_mean(const struct tfd_kctx *k,
             &plan->w, plan->x.dim[tfd_window_at(&plan->w, TFD_WINDOW_CHANNEL)],
             st));
     TFD_TRY(check_spatial(&plan->w, st));
-    return measure(plan, st);
+    return tfd_pooling_measure(plan, st);
 }
 
-static enum tfd_code check_same_shape(const char *what,
-                                      const struct tfd_shape *have,
-                                      const struct tfd_shape *want,
-                                      struct tfd_status *st)
-{
-    char text[TFD_SHAPE_TEXT_MAX], wanted[TFD_SHAPE_TEXT_MAX];
-
-    if (!tfd_shape_equal(have, want))
-        return tfd_fail(
-            st, TFD_INVALID_ARGUMENT, "Expected %s shape to be %s, but got %s",
-            what, tfd_shape_text(want, wanted), tfd_shape_text(have, text));
-    return TFD_OK;
-}
-
-enum tfd_code tfd_pooling_max_grad(const struct tfd_kctx *k,
-                                   struct tfd_pooling_plan *plan,
+enum tfd_code tfd_pooling_max_back(const struct tfd_kctx *k,
+                                   struct tfd_pooling_plan *plan, bool again,
                                    struct tfd_status *st)
 {
     plan->x = k->in[0].shape;
     TFD_TRY(window_of(k, 3, &plan->w, st));
     TFD_TRY(check_pool_rank("tensor_in", &k->in[0], st));
     TFD_TRY(check_pool_rank("tensor_out", &k->in[1], st));
-    TFD_TRY(check_pool_rank("out_backprop", &k->in[2], st));
+    TFD_TRY(check_pool_rank(again ? "out_grad_backprop" : "out_backprop",
+                            &k->in[2], st));
     if (moves(&plan->w, TFD_WINDOW_CHANNEL))
         return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "MaxPoolingGrad is not yet supported on the depth "
-                        "dimension.");
+                        "MaxPoolingGrad%s is not yet supported on the depth "
+                        "dimension.",
+                        again ? "Grad" : "");
     TFD_TRY(check_batch(&plan->w, st));
-    TFD_TRY(measure(plan, st));
-    TFD_TRY(check_same_shape("orig_output", &k->in[1].shape, &plan->y, st));
-    return check_same_shape("grad", &k->in[2].shape, &plan->y, st);
+    TFD_TRY(tfd_pooling_measure(plan, st));
+    TFD_TRY(
+        tfd_window_check_shape("orig_output", &k->in[1].shape, &plan->y, st));
+    return tfd_window_check_shape("grad", &k->in[2].shape,
+                                  again ? &plan->x : &plan->y, st);
 }
 
 /* TensorFlow calls the shape of the input by the gradient's name. */
@@ -282,8 +280,8 @@ enum tfd_code tfd_pooling_mean_grad(const struct tfd_kctx *k,
     TFD_TRY(tfd_check_shape(k, 0, false, &plan->x, st));
     TFD_TRY(check_pool_rank("out_backprop", &k->in[1], st));
     TFD_TRY(check_spatial(&plan->w, st));
-    TFD_TRY(measure(plan, st));
-    return check_same_shape("grad", &k->in[1].shape, &plan->y, st);
+    TFD_TRY(tfd_pooling_measure(plan, st));
+    return tfd_window_check_shape("grad", &k->in[1].shape, &plan->y, st);
 }
 
 /* ---- Running a loop ------------------------------------------------------ */
@@ -539,6 +537,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = WINDOW ANY_PADDING FORMAT "T: realnumbertype = DT_FLOAT",
         .shape = tfd_shape_like_first,
+        .grad = tfd_max_pool_grad_gradient,
     },
     {
         .name = "MaxPoolGradV2",
@@ -547,6 +546,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = PADDING FORMAT "T: realnumbertype = DT_FLOAT",
         .shape = tfd_shape_like_first,
+        .grad = tfd_max_pool_grad_v2_gradient,
     },
     {
         .name = "AvgPool",

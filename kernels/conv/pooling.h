@@ -26,10 +26,31 @@ enum tfd_code tfd_pooling_prepare(const struct tfd_prepare *p, void *state,
 typedef enum tfd_code tfd_pooling_plan_fn(const struct tfd_kctx *k,
                                           struct tfd_pooling_plan *plan,
                                           struct tfd_status *st);
-/* MaxPool[V2], MaxPoolGrad[V2], AvgPool, AvgPoolGrad. */
+/* MaxPool[V2], AvgPool, AvgPoolGrad. */
 tfd_pooling_plan_fn tfd_pooling_max TFD_MUST_USE;
-tfd_pooling_plan_fn tfd_pooling_max_grad TFD_MUST_USE;
 tfd_pooling_plan_fn tfd_pooling_mean TFD_MUST_USE;
 tfd_pooling_plan_fn tfd_pooling_mean_grad TFD_MUST_USE;
+
+/* MaxPoolGrad[V2]; again: MaxPoolGradGrad[V2], which is given a gradient of x.
+ */
+enum tfd_code tfd_pooling_max_back(const struct tfd_kctx *k,
+                                   struct tfd_pooling_plan *plan, bool again,
+                                   struct tfd_status *st) TFD_MUST_USE;
+static inline TFD_MUST_USE enum tfd_code
+tfd_pooling_max_grad(const struct tfd_kctx *k, struct tfd_pooling_plan *plan,
+                     struct tfd_status *st)
+{
+    return tfd_pooling_max_back(k, plan, false, st);
+}
+
+/* Maxima, where w and x of the plan are known: checks and sizes. */
+tfd_pooling_plan_fn tfd_pooling_sizes TFD_MUST_USE;
+/* The sizes alone, along rows and columns. */
+enum tfd_code tfd_pooling_measure(struct tfd_pooling_plan *plan,
+                                  struct tfd_status *st) TFD_MUST_USE;
+
+/* Gradients of MaxPoolGrad and MaxPoolGradV2 (max_pool_index.c). */
+tfd_grad_fn tfd_max_pool_grad_gradient;
+tfd_grad_fn tfd_max_pool_grad_v2_gradient;
 
 #endif

@@ -188,6 +188,20 @@ enum tfd_code tfd_window_out(const struct tfd_window *w, enum tfd_window_dim d,
     return TFD_OK;
 }
 
+enum tfd_code tfd_window_check_shape(const char *what,
+                                     const struct tfd_shape *have,
+                                     const struct tfd_shape *want,
+                                     struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX], wanted[TFD_SHAPE_TEXT_MAX];
+
+    if (!tfd_shape_equal(have, want))
+        return tfd_fail(
+            st, TFD_INVALID_ARGUMENT, "Expected %s shape to be %s, but got %s",
+            what, tfd_shape_text(want, wanted), tfd_shape_text(have, text));
+    return TFD_OK;
+}
+
 /* Steps of a window's elements that pass n; most windows have no gaps, and
  * division is slow. */
 static int64_t steps(int64_t n, int64_t dilation)

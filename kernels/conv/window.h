@@ -62,6 +62,12 @@ enum tfd_code tfd_window_values(const struct tfd_tensor *t, const char *what,
 /* Where a dimension is in a tensor's shape. */
 int tfd_window_at(const struct tfd_window *w, enum tfd_window_dim d);
 
+/* INVALID_ARGUMENT where a tensor has not the shape that windows give it. */
+enum tfd_code tfd_window_check_shape(const char *what,
+                                     const struct tfd_shape *have,
+                                     const struct tfd_shape *want,
+                                     struct tfd_status *st) TFD_MUST_USE;
+
 /* INVALID_ARGUMENT when no window fits. */
 enum tfd_code tfd_window_side(const struct tfd_window *w, enum tfd_window_dim d,
                               int64_t in, int64_t size,

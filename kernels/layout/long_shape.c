@@ -127,6 +127,7 @@ static const struct tfd_long_row rows[] = {
      .arg = 1,
      .inputs = 1,
      .words = "ScanOp: Expected scan axis"},
+    FLAT("DataFormatDimMap"),
     FLAT("DecodeBase64"),
     FLAT("DecodeCompressed"),
     {.op = "DecodeRaw",

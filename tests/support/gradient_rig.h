@@ -40,7 +40,10 @@ struct gradient_case {
 /* Outputs that are no function of the inputs as far as derivatives go. */
 static inline int derived_outputs(const struct gradient_case *c, int count)
 {
-    return strstr(c->op, "CrossEntropy") || strstr(c->op, "TopK") ? 1 : count;
+    return strstr(c->op, "CrossEntropy") || strstr(c->op, "TopK") ||
+                   strstr(c->op, "WithArgmax")
+               ? 1
+               : count;
 }
 
 /* ---- Building a case ----------------------------------------------------- */

@@ -15,6 +15,7 @@ UNMEASURED = {
     "communicator": "the same",
     "array": "its outputs are the input's memory or a few numbers",
     "assert": "it does nothing unless it fails",
+    "data_format": "it changes a few numbers",
     "count_up_to": "it moves one number",
     "map_defun": "its time is that of the function it calls",
     "onednn": "what TensorFlow's rewriter makes, and no client can ask for",

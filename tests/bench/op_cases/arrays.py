@@ -98,6 +98,9 @@ row("reverse_sequence", "ReverseSequence", lambda n: [
 row("space_batch", "SpaceToBatchND BatchToSpaceND", lambda n: [
     x(4, side(n // 64) // 2 * 2, side(n // 64) // 2 * 2, 16), [2, 2],
     [[0, 0], [0, 0]]], REALS)
+row("depth_space", "SpaceToDepth DepthToSpace", lambda n: [
+    x(4, side(n // 64) // 2 * 2, side(n // 64) // 2 * 2, 16)], REALS,
+    {"block_size": 2})
 row("matrix_diag", "MatrixDiag MatrixDiagPart", {
     "": lambda n: [x(max(16, n // 256), 16)]}, REALS)
 row("matrix_diag", "MatrixSetDiagV3", {

@@ -51,6 +51,11 @@ row("depthwise", "DepthwiseConv2dNative", {
     heavy=10)
 row("pooling", "MaxPool AvgPool", {"2x2 x64": lambda n: [image(n, 64)]}, FLOATS,
     WINDOW)
+row("max_pool_index", "MaxPoolWithArgmax", {
+    "2x2 x64": lambda n: [image(n, 64)]}, REALS, WINDOW)
+row("dilation", "Dilation2D", {
+    "3x3 x16": lambda n: [image(n, 16), x(3, 3, 16)]}, REALS,
+    {**SAME, "rates": [1, 1, 1, 1]}, heavy=30)
 row("lrn", "LRN", {"x64": lambda n: [image(n, 64)]}, FLOAT, work=30, heavy=4)
 row("resize", "ResizeBilinear ResizeBicubic", {
     "x3 up": lambda n: [image(n // 4, 3), [side(n // 3)] * 2],

@@ -2,9 +2,9 @@
 import numpy as np
 
 from tests.cluster.client import tf
-from tests.conformance.inputs import types_of
+from tests.conformance.inputs import types_of, x
 from tests.conformance.scenarios import attempt, fresh_graph, hidden, sample
-from tests.conformance.table import scenario
+from tests.conformance.table import bad, c, row, scenario
 
 FOLDS = [  # x, block, paddings
     ((2, 4, 6, 3), [2, 3], [[0, 0], [0, 0]]),
@@ -40,3 +40,25 @@ def blocks_of_space(side):
                         block_shape=np.array(block, np.int64),
                         crops=hidden(np.array(pads, np.int64))))
     return out
+
+
+NO_BORDER = [[0, 0], [0, 0]]
+row("SpaceToBatch", [
+    c(x(2, 4, 6, 3), NO_BORDER, block_size=2),
+    c(x(1, 4, 5, 2), [[1, 1], [2, 2]], block_size=3),
+    c(x(0, 4, 4, 2), NO_BORDER, block_size=2),
+    c(x(1, 0, 4, 2), [[1, 1], [0, 0]], block_size=2),
+    bad(x(4, 4, 1), NO_BORDER, block_size=2),
+    bad(x(1, 4, 4, 1), [[0, 0]] * 3, block_size=2, words=False),
+    bad(x(1, 3, 4, 1), NO_BORDER, block_size=2),
+    bad(x(1, 3, 4, 1), [[-1, 0], [0, 0]], block_size=2, words=False)])
+row("BatchToSpace", [
+    c(x(8, 2, 3, 3), NO_BORDER, block_size=2),
+    c(x(9, 2, 3, 2), [[1, 1], [2, 3]], block_size=3),
+    c(x(0, 4, 4, 2), NO_BORDER, block_size=2),
+    c(x(4, 1, 4, 2), [[1, 1], [0, 0]], block_size=2),
+    bad(x(4, 4, 4), NO_BORDER, block_size=2),
+    bad(x(4, 4, 4, 1), [[0, 0]] * 3, block_size=2, words=False),
+    bad(x(3, 4, 4, 1), NO_BORDER, block_size=2),
+    bad(x(4, 2, 4, 1), [[-1, 0], [0, 0]], block_size=2, words=False),
+    bad(x(4, 2, 4, 1), [[3, 2], [0, 0]], block_size=2, words=False)])
