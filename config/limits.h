@@ -448,6 +448,10 @@
  * rewrite may name a match again and again. */
 #define TFD_REPLACED_SIZE_MAX ((size_t)2 << 30)
 
+/* Strings that all n-grams of one execution of StringNGrams show together, the
+ * paddings among them, whose number a graph is free to choose. */
+#define TFD_NGRAM_PLACES_MAX (INT64_C(1) << 31)
+
 /* What a compressed gRPC message may grow to: a second of the loop's time, and
  * as much as anybody compresses on purpose. */
 #define TFD_GRPC_INFLATED_SIZE_MAX (INT64_C(256) << 20)

@@ -50,5 +50,8 @@ UNMEASURED.update(dict.fromkeys((
 UNMEASURED["compressed_element"] = "it does what libsnappy does"
 UNMEASURED.update(dict.fromkeys(("base64", "serialized"),
                                 "it copies bytes from one form to another"))
+UNMEASURED.update(dict.fromkeys((
+    "ngrams", "row_fingerprint", "segment_join"), "what StringJoin and "
+    "StringToHashBucketFast do, whose rows there are"))
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
 __all__ = ["ROWS", "UNMEASURED"]

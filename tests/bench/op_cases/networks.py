@@ -142,6 +142,14 @@ row("multinomial", "Multinomial", lambda n: [x(64, 64), n // 640], REALS,
     limit=False, heavy=10)
 row("hash_bucket", "StringToHashBucketFast", lambda n: [x(n // 16)], STRING,
     {"num_buckets": 1000}, limit=False)
+row("hash_bucket", "StringToHashBucketStrong", lambda n: [x(n // 16)], STRING,
+    {"num_buckets": 1000, "key": [1, 2]}, limit=False)
+row("letters", "StringLength StringLower StringStrip", lambda n: [x(n // 16)],
+    STRING, limit=False, heavy=4)
+row("substr", "Substr", lambda n: [x(n // 16), 0, 1], STRING, limit=False,
+    heavy=4)
+row("string_split", "StringSplitV2", lambda n: [x(n // 64), const(b"1")],
+    STRING, limit=False, heavy=10)
 row("as_string", "AsString", lambda n: [x(n // 16)], FLOAT + (
     "float64", "int32", "int64", "bool"), limit=False, heavy=4)
 row("string", "StringJoin", lambda n: [[x(n // 16), x(n // 16)]], STRING,
