@@ -452,6 +452,14 @@
  * paddings among them, whose number a graph is free to choose. */
 #define TFD_NGRAM_PLACES_MAX (INT64_C(1) << 31)
 
+/* What one execution of an op that reads or writes Unicode makes of its strings
+ * together, or of one of them: ICU counts to 2^31. */
+#define TFD_DECODED_SIZE_MAX ((size_t)2 << 30)
+
+/* A text that Print or StringFormat makes: the values of a tensor with all of
+ * its elements, or of many tensors. */
+#define TFD_PRINTED_SIZE_MAX ((size_t)1 << 30)
+
 /* What a compressed gRPC message may grow to: a second of the loop's time, and
  * as much as anybody compresses on purpose. */
 #define TFD_GRPC_INFLATED_SIZE_MAX (INT64_C(256) << 20)

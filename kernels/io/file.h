@@ -40,6 +40,9 @@ struct tfd_file_access {
     /* Creates; ALREADY_EXISTS when there is something of that name. */
     enum tfd_code (*open_new)(struct tfd_file_access *a, struct tfd_str name,
                               struct tfd_file *out, struct tfd_status *st);
+    /* For writing behind what is there; creates what is not. */
+    enum tfd_code (*open_append)(struct tfd_file_access *a, struct tfd_str name,
+                                 struct tfd_file *out, struct tfd_status *st);
     /* OUT_OF_RANGE when the file ends before size bytes. */
     enum tfd_code (*read_at)(struct tfd_file_access *a, struct tfd_file *f,
                              uint64_t offset, void *data, size_t size,

@@ -507,6 +507,7 @@ enum tfd_code tfd_file_roots_open(struct tfd_file_access *a,
 const struct tfd_file_access tfd_file_roots_access = {
     .open_read = roots_open_read,
     .open_new = roots_open_new,
+    .open_append = tfd_file_roots_append,
     .read_at = roots_read_at,
     .write = roots_write,
     .sync = roots_sync,

@@ -45,6 +45,9 @@ extern const struct tfd_file_access tfd_file_roots_access;
 enum tfd_code tfd_file_roots_open(struct tfd_file_access *a,
                                   struct tfd_str name, int flags, int *fd,
                                   struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_file_roots_append(struct tfd_file_access *a,
+                                    struct tfd_str name, struct tfd_file *out,
+                                    struct tfd_status *st) TFD_MUST_USE;
 enum tfd_code tfd_file_roots_look(struct tfd_file_access *a,
                                   struct tfd_str name, bool *is_dir,
                                   struct tfd_status *st) TFD_MUST_USE;

@@ -1,5 +1,6 @@
 /*
- * file_roots_list.c - looking at names below a root without reading them.
+ * file_roots_list.c - looking at names below a root without reading them, and
+ * opening a file there that may exist already.
  */
 #define _GNU_SOURCE /* O_PATH */
 #include "kernels/io/file_roots.h"
@@ -52,4 +53,50 @@ enum tfd_code tfd_file_roots_list(struct tfd_file_access *a,
             tfd_bytes_add(out, e->d_name, strlen(e->d_name) + 1);
     closedir(dir);
     return tfd_bytes_ok(out, "names of a directory", st);
+}
+
+static enum tfd_code check_plain(int fd, struct tfd_str name,
+                                 struct tfd_status *st)
+{
+    struct tfd_str scheme;
+    struct stat s;
+
+    if (fstat(fd, &s) != 0)
+        return fail_list(name, st);
+    if (S_ISREG(s.st_mode))
+        return TFD_OK;
+    name = tfd_file_path(name, &scheme);
+    return tfd_fail(
+        st, TFD_FAILED_PRECONDITION, TFD_STR_FMT "; %s", TFD_STR_ARG(name),
+        S_ISDIR(s.st_mode) ? "Is a directory" : "Not a regular file");
+}
+
+/* Opening a device may already do something, so what it is is looked at first,
+ * and once more after. */
+enum tfd_code tfd_file_roots_append(struct tfd_file_access *a,
+                                    struct tfd_str name, struct tfd_file *out,
+                                    struct tfd_status *st)
+{
+    static const int ways[] = {O_PATH,
+                               O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY};
+    struct tfd_status cause = TFD_STATUS_INIT;
+    int fd = -1;
+
+    for (int i = 0; i < 2; i++) {
+        enum tfd_code rc;
+
+        if (fd >= 0)
+            close(fd);
+        rc = tfd_file_roots_open(a, name, ways[i], &fd, &cause);
+        if (rc == TFD_NOT_FOUND && i == 0)
+            return tfd_file_roots_access.open_new(a, name, out, st);
+        TFD_TRY(tfd_status_copy(st, &cause));
+        rc = check_plain(fd, name, st);
+        if (rc != TFD_OK) {
+            close(fd);
+            return rc;
+        }
+    }
+    *out = (struct tfd_file){fd, 0};
+    return TFD_OK;
 }

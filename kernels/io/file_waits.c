@@ -43,6 +43,10 @@ COUNTED(open_new,
         (struct tfd_file_access * a, struct tfd_str name, struct tfd_file *out,
          struct tfd_status *st),
         (a, name, out, st))
+COUNTED(open_append,
+        (struct tfd_file_access * a, struct tfd_str name, struct tfd_file *out,
+         struct tfd_status *st),
+        (a, name, out, st))
 COUNTED(read_at,
         (struct tfd_file_access * a, struct tfd_file *f, uint64_t offset,
          void *data, size_t size, struct tfd_status *st),
@@ -97,6 +101,7 @@ static void counted_close(struct tfd_file_access *a, struct tfd_file *f)
 const struct tfd_file_access tfd_file_waits_access = {
     .open_read = counted_open_read,
     .open_new = counted_open_new,
+    .open_append = counted_open_append,
     .read_at = counted_read_at,
     .write = counted_write,
     .sync = counted_sync,

@@ -201,8 +201,8 @@ static void put_split(const struct tfd_tensor *t, int64_t i, int64_t value)
 }
 
 /* Writes the splits of the result; *total is the number of n-grams. */
-static enum tfd_code count_rows(struct tfd_kctx *k, int64_t *total,
-                                struct tfd_status *st)
+static enum tfd_code count_ngrams(struct tfd_kctx *k, int64_t *total,
+                                  struct tfd_status *st)
 {
     int64_t count = tfd_tensor_elements(&k->in[1]), some = 0, places = 0;
 
@@ -255,7 +255,7 @@ static enum tfd_code ngrams_compute(struct tfd_kctx *k, struct tfd_status *st)
             put_split(&k->out[1], i, 0);
         return tfd_kctx_output(k, 0, TFD_STRING, &k->in[0].shape, st);
     }
-    TFD_TRY(count_rows(k, &out.dim[0], st));
+    TFD_TRY(count_ngrams(k, &out.dim[0], st));
     TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &out, st));
     return tfd_kctx_try(k, rows,
                         (int)tfd_min(1 + out.dim[0] / (rows + 1) * 50, 1000000),

@@ -69,7 +69,7 @@ BEGIN {
     beside["kernels/sparse"] = "core index layout reduce vector"
     beside["kernels/state"] = "core layout math random vector"
     beside["kernels/tables"] = "core data io"
-    beside["kernels/text"] = "core vector"
+    beside["kernels/text"] = "core io vector"
     beside["kernels/vector"] = "core random"
     beside["cuda/device"] = "lib"
     beside["cuda/lib"] = "device"

@@ -53,5 +53,8 @@ UNMEASURED.update(dict.fromkeys(("base64", "serialized"),
 UNMEASURED.update(dict.fromkeys((
     "ngrams", "row_fingerprint", "segment_join"), "what StringJoin and "
     "StringToHashBucketFast do, whose rows there are"))
+UNMEASURED["print"] = "it writes a line, or makes one"
+UNMEASURED.update(dict.fromkeys(("unicode_decode", "unicode_encode"),
+                                "it does what ICU does"))
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
 __all__ = ["ROWS", "UNMEASURED"]

@@ -138,3 +138,44 @@ def a_ps_counts_the_steps_it_takes_part_in(server):
         wait_metric(first, "tfd_worker_steps_total", 5, SOON)
         assert metric(second, "tfd_worker_steps_total") == 0
         assert metric(first, "tfd_steps_total") == 0
+
+
+@test(limit=60, tfd_only=True)
+def what_a_graph_prints_becomes_lines(server):
+    with Cluster(server, [JSON], worker=1) as cluster, graph():
+        worker = cluster["worker", 0]
+        value = tf.constant([1.5, 2.5, 3.5])
+        told = tf.raw_ops.Print(input=value, data=[value, ["x"]], first_n=2,
+                                message="at: ", summarize=2, name="told")
+        forged = "one\n<3>two \x1b[2J\n" + "\u00e9" * 1000
+        warned = tf.raw_ops.PrintV2(input=forged, name="warned",
+                                    output_stream="log(warning)")
+        with tf.Session(worker.target) as session:
+            for _ in range(3):
+                session.run(told.op)
+            session.run(warned)
+        wait_event(worker, "print", 7)
+        lines = events(worker, "print")
+        assert [line["node"] for line in lines] == (
+            ["told"] * 2 + ["warned"] * 5), lines
+        assert [line["level"] for line in lines[1:3]] == ["info", "warn"]
+        assert lines[0]["text"] == "at: [1.5 2.5...][x]", lines
+        assert "".join(line["text"] for line in lines[2:]) == (
+            forged.replace("\n", "")), lines
+
+
+@test(limit=60, tfd_only=True)
+def unicode_is_a_library_of_its_first_op(server):
+    def has_library():
+        with open("/proc/%d/maps" % worker.process.pid) as maps:
+            return "libicuuc" in maps.read()
+
+    with Cluster(server, worker=1) as cluster, graph():
+        worker = cluster["worker", 0]
+        plain = tf.strings.lower(["A\u00c9"])
+        with tf.Session(worker.target) as session:
+            assert session.run(plain)[0] == "a\u00c9".encode()
+            assert not has_library()
+            wide = tf.strings.lower(["A\u00c9"], encoding="utf-8")
+            assert session.run(wide)[0] == "a\u00e9".encode()
+            assert has_library()

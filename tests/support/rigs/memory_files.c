@@ -90,6 +90,15 @@ static enum tfd_code memory_open_new(struct tfd_file_access *a,
     return TFD_OK;
 }
 
+static enum tfd_code memory_open_append(struct tfd_file_access *a,
+                                        struct tfd_str name,
+                                        struct tfd_file *out,
+                                        struct tfd_status *st)
+{
+    return memory_find(memory_of(a), name) ? memory_open_read(a, name, out, st)
+                                           : memory_open_new(a, name, out, st);
+}
+
 static enum tfd_code memory_read_at(struct tfd_file_access *a,
                                     struct tfd_file *file, uint64_t offset,
                                     void *data, size_t size,
@@ -195,6 +204,7 @@ void memory_files_init(struct memory_files *m)
     *m = (struct memory_files){.access = {
                                    .open_read = memory_open_read,
                                    .open_new = memory_open_new,
+                                   .open_append = memory_open_append,
                                    .read_at = memory_read_at,
                                    .write = memory_write,
                                    .sync = memory_sync,

@@ -42,6 +42,7 @@ static const struct gradient_case cases[] = {
     {"PlaceholderWithDefault", "s", "shape=0"},
     {"EnsureShape", "s", "shape=0"},
     {"Identity", "s23", ""},
+    {"Print", "s23", "first_n=i0"},
     {"IdentityN", "s23 s2", ""},
     {"RealDiv", "s23 p23", ""},
     {"RealDiv", "s23 p3", ""},
