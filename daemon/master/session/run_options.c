@@ -85,6 +85,24 @@ static enum tfd_code read_debug(struct reading *x, struct tfd_status *st)
                     (long long)watches);
 }
 
+static const char *experimental_name(uint32_t tag)
+{
+    static const struct {
+        uint32_t tag;
+        const char *name;
+    } names[] = {
+        {EXPERIMENTAL(use_run_handler_pool),
+         "RunOptions.experimental.use_run_handler_pool"},
+        {EXPERIMENTAL(run_handler_pool_options),
+         "RunOptions.experimental.run_handler_pool_options"},
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].tag == tag)
+            return names[i].name;
+    return "RunOptions.experimental: unknown fields";
+}
+
 static enum tfd_code read_experimental(struct reading *x, struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(tfd_pb_str(x->r, x->f));
@@ -94,8 +112,7 @@ static enum tfd_code read_experimental(struct reading *x, struct tfd_status *st)
         if (f.tag == EXPERIMENTAL(collective_graph_key))
             x->out->collective_key = (uint64_t)tfd_pb_int64(&r, &f);
         else if (is_set(&f))
-            tfd_master_name_option(x->m, "RunOptions.experimental: fields "
-                                         "other than collective_graph_key");
+            tfd_master_name_option(x->m, experimental_name(f.tag));
     }
     return tfd_pb_end(&r, "RunOptions.Experimental", st);
 }

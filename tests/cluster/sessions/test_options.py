@@ -214,7 +214,8 @@ HONOURED = {
     "experimental.disable_optimize_for_static_graph",
     "experimental.share_session_state_in_clusterspec_propagation",
     "RunOptions.trace_level", "RunOptions.timeout_in_ms",
-    "RunOptions.output_partition_graphs"}
+    "RunOptions.output_partition_graphs",
+    "RunOptions.experimental.collective_graph_key"}
 
 
 def set_alone(kind, path):
@@ -249,8 +250,8 @@ def options_of(kind, prefix):
     """(name in the log, message) of each field that may be set alone."""
     for field in kind.DESCRIPTOR.fields:
         inner = ([f.name for f in field.message_type.fields]
-                 if field.name in ("graph_options", "experimental") and
-                 kind is tf.ConfigProto else [None])
+                 if field.name in ("graph_options", "experimental")
+                 else [None])
         for name in inner:
             path = [field.name] + ([name] if name else [])
             message = set_alone(kind, path)
