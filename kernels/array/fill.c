@@ -1,6 +1,6 @@
 /*
- * fill.c - tensors of one value: ZerosLike, OnesLike, Fill; Empty, whose value
- * nobody may ask for.
+ * fill.c - tensors of one value: ZerosLike, OnesLike, Fill; Empty, which is
+ * of zeros, too.
  */
 #include "common/base/half.h"
 #include "kernels/core/check.h"
@@ -142,22 +142,15 @@ static enum tfd_code fill_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     return tfd_check_shape_value(&dims, false, &s->out[0], st);
 }
 
-static enum tfd_code empty_prepare(const struct tfd_prepare *p, void *state,
-                                   struct tfd_status *st)
-{
-    return tfd_node_bool(p->node, "init", state, st);
-}
-
 static enum tfd_code empty_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const bool *clear = k->state;
     struct tfd_shape shape;
 
     TFD_TRY(tfd_check_shape_value(&k->in[0], false, &shape, st));
     TFD_TRY(tfd_kctx_output(k, 0, (enum tfd_dtype)k->node->out_types[0], &shape,
                             st));
-    if (*clear)
-        tfd_elements_clear(&k->out[0]);
+    /* With init or without it: memory of others' tensors is not shown. */
+    tfd_elements_clear(&k->out[0]);
     return TFD_OK;
 }
 
@@ -225,8 +218,7 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("ZerosLike", zeros_compute),
     TFD_KERNEL_ANY("OnesLike", ones_compute),
     TFD_KERNEL_ANY("Fill", fill_compute),
-    TFD_KERNEL_ANY("Empty", empty_compute, .prepare = empty_prepare,
-                   .state_size = sizeof(bool)),
+    TFD_KERNEL_ANY("Empty", empty_compute),
 };
 
 const struct tfd_family tfd_family_fill = {

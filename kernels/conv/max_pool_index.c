@@ -275,16 +275,15 @@ struct scatter {
             const int64_t base = s->whole ? i * s->in : 0;                  \
                                                                             \
             for (int64_t j = i * s->out; j < (i + 1) * s->out; j++) {       \
-                const int64_t at = s->index[j] - base;                      \
-                                                                            \
-                if (s->index[j] < base || at >= s->in)                      \
+                if (s->index[j] < base || s->index[j] - base >= s->in)      \
                     return tfd_fail(                                        \
                         st, TFD_INVALID_ARGUMENT,                           \
                         "Invalid output gradient index: %lld, of an image " \
                         "of [%lld, %lld)",                                  \
                         (long long)s->index[j], (long long)base,            \
                         (long long)(base + s->in));                         \
-                dx[at] = (T)((U)dx[at] + (U)dy[j]);                         \
+                T *to = &dx[s->index[j] - base];                            \
+                *to = (T)((U)*to + (U)dy[j]);                               \
             }                                                               \
         }                                                                   \
         return TFD_OK;                                                      \

@@ -6,7 +6,9 @@
  * box reaches out of its image the crop has the extrapolation value, and no
  * gradient comes from there.
  */
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
+#include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/image/crop.h"
@@ -57,7 +59,7 @@ static enum tfd_code crop_prepare(const struct tfd_prepare *p, void *state,
         const int64_t depth = j->depth, line = j->size[1] * depth;           \
         float *y = (float *)j->y + begin * j->crop[1] * depth;               \
                                                                              \
-        for (int64_t i = begin; i < end; i++) {                              \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++) {             \
             const int64_t b = i / j->crop[0];                                \
             const T *image =                                                 \
                 (const T *)j->image + j->index[b] * j->size[0] * line;       \
@@ -121,6 +123,8 @@ TFD_IMAGE_TYPES(CROP)
                (size_t)((end - begin) * line) * sizeof(T));            \
         for (int64_t i = 0; i < j->box_count * j->crop[0]; i++) {      \
             const int64_t b = i / j->crop[0];                          \
+            if (tfd_halted())                                          \
+                return;                                                \
             const int64_t first = j->index[b] * j->size[0];            \
             const float *dy = j->dy + i * j->crop[1] * j->depth;       \
             struct tfd_crop_point v;                                   \
@@ -216,7 +220,7 @@ static void add_moves(const struct tfd_crop *j, int axis, float grad,
             struct tfd_crop_point p[2];                                        \
                                                                                \
             memset(y, 0, 4 * sizeof(*y));                                      \
-            for (int64_t i = 0; i < rows * columns; i++)                       \
+            for (int64_t i = 0; i < rows * columns && !tfd_halted(); i++)      \
                 if (locate_ratio(j, b, 0, i / columns, &p[0], by[0]) &&        \
                     locate_ratio(j, b, 1, i % columns, &p[1], by[1]))          \
                     moves_of_pixel_##name(                                     \
@@ -347,7 +351,9 @@ static enum tfd_code grad_boxes_compute(struct tfd_kctx *k,
     TFD_TRY(tfd_crop_check_index(&j, st));
     TFD_TRY(tfd_shape_make(&out, (int64_t[]){j.box_count, 4}, 2, st));
     TFD_TRY(tfd_kctx_output(k, 0, TFD_FLOAT, &out, st));
-    if (k->out[0].buffer)
+    if (tfd_tensor_elements(&k->in[0]) == 0)
+        tfd_elements_clear(&k->out[0]);
+    else if (k->out[0].buffer)
         run(k, &j, j.box_count,
             (double)(j.crop[0] * j.crop[1]) * (10 + 6 * (double)j.depth));
     return TFD_OK;

@@ -5,6 +5,7 @@
  * A row of the result is made from two rows of the image, or from four; those
  * are made one first, so that long loops go over columns and channels at once.
  */
+#include "common/thread/halt.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/image/resize.h"
@@ -59,7 +60,7 @@ struct job {
         const int64_t line = j->r.in[1] * j->r.channels;                     \
         const int64_t out_line = j->r.out[1] * j->r.channels;                \
                                                                              \
-        for (int64_t i = begin; i < end; i++) {                              \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++) {             \
             const struct tfd_resize_taps t =                                 \
                 tfd_resize_linear(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);  \
             const T *image =                                                 \
@@ -92,6 +93,12 @@ mix_pixels(const struct job *j, const float *line, int64_t depth,
     }
 }
 
+/* So narrow that it takes few of the image's columns. */
+static bool is_narrow(const struct job *j)
+{
+    return TFD_RESIZE_TAPS * j->r.out[1] < j->r.in[1];
+}
+
 static void mix_columns(const struct job *j, const float *line, float *y)
 {
     if (j->r.channels == 3)
@@ -100,44 +107,74 @@ static void mix_columns(const struct job *j, const float *line, float *y)
         mix_pixels(j, line, j->r.channels, y);
 }
 
-#define BICUBIC(name, T, TO)                                                \
-    static void mix_rows_##name(const T *image, int64_t line,               \
-                                const struct tfd_resize_taps *t, float *y)  \
-    {                                                                       \
-        const T *a = image + t->at[0] * line, *b = image + t->at[1] * line; \
-        const T *d = image + t->at[2] * line, *e = image + t->at[3] * line; \
-                                                                            \
-        for (int64_t i = 0; i < line; i++)                                  \
-            y[i] = TO(a[i]) * t->weight[0] + TO(b[i]) * t->weight[1] +      \
-                   TO(d[i]) * t->weight[2] + TO(e[i]) * t->weight[3];       \
-    }                                                                       \
-                                                                            \
-    static void bicubic_##name(const struct job *j, int64_t begin,          \
-                               int64_t end, float *scratch)                 \
-    {                                                                       \
-        const int64_t line = j->r.in[1] * j->r.channels;                    \
-                                                                            \
-        for (int64_t i = begin; i < end; i++) {                             \
-            const struct tfd_resize_taps t =                                \
-                tfd_resize_cubic(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);  \
-                                                                            \
-            mix_rows_##name((const T *)j->r.x +                             \
-                                i / j->r.out[0] * j->r.in[0] * line,        \
-                            line, &t, scratch);                             \
-            mix_columns(j, scratch,                                         \
-                        (float *)j->r.y + i * j->r.out[1] * j->r.channels); \
-        }                                                                   \
-    }                                                                       \
-                                                                            \
-    static enum tfd_code try_##name(void *arg, int64_t begin, int64_t end,  \
-                                    struct tfd_status *st)                  \
-    {                                                                       \
-        struct tfd_buffer *scratch;                                         \
-                                                                            \
-        TFD_TRY(new_line(arg, &scratch, st));                               \
-        bicubic_##name(arg, begin, end, scratch->data);                     \
-        tfd_buffer_unref(scratch);                                          \
-        return TFD_OK;                                                      \
+/* Of a narrow result only the columns that it takes are mixed. */
+#define BICUBIC(name, T, TO)                                                   \
+    static void mix_few_##name(const struct job *j, const T *image,            \
+                               const struct tfd_resize_taps *t, float *y)      \
+    {                                                                          \
+        const int64_t depth = j->r.channels, line = j->r.in[1] * depth;        \
+        const T *a = image + t->at[0] * line, *b = image + t->at[1] * line;    \
+        const T *d = image + t->at[2] * line, *e = image + t->at[3] * line;    \
+                                                                               \
+        for (int64_t x = 0; x < j->r.out[1]; x++) {                            \
+            const struct tfd_resize_taps *h = &j->columns[x];                  \
+                                                                               \
+            for (int64_t c = 0; c < depth; c++) {                              \
+                float v[TFD_RESIZE_TAPS];                                      \
+                                                                               \
+                for (int n = 0; n < TFD_RESIZE_TAPS; n++) {                    \
+                    const int64_t i = h->at[n] * depth + c;                    \
+                                                                               \
+                    v[n] = TO(a[i]) * t->weight[0] + TO(b[i]) * t->weight[1] + \
+                           TO(d[i]) * t->weight[2] + TO(e[i]) * t->weight[3];  \
+                }                                                              \
+                *y++ = v[0] * h->weight[0] + v[1] * h->weight[1] +             \
+                       v[2] * h->weight[2] + v[3] * h->weight[3];              \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static void mix_rows_##name(const T *image, int64_t line,                  \
+                                const struct tfd_resize_taps *t, float *y)     \
+    {                                                                          \
+        const T *a = image + t->at[0] * line, *b = image + t->at[1] * line;    \
+        const T *d = image + t->at[2] * line, *e = image + t->at[3] * line;    \
+                                                                               \
+        for (int64_t i = 0; i < line; i++)                                     \
+            y[i] = TO(a[i]) * t->weight[0] + TO(b[i]) * t->weight[1] +         \
+                   TO(d[i]) * t->weight[2] + TO(e[i]) * t->weight[3];          \
+    }                                                                          \
+                                                                               \
+    static void bicubic_##name(const struct job *j, int64_t begin,             \
+                               int64_t end, float *scratch)                    \
+    {                                                                          \
+        const int64_t line = j->r.in[1] * j->r.channels;                       \
+                                                                               \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++) {               \
+            const struct tfd_resize_taps t =                                   \
+                tfd_resize_cubic(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);     \
+            const T *image =                                                   \
+                (const T *)j->r.x + i / j->r.out[0] * j->r.in[0] * line;       \
+            float *y = (float *)j->r.y + i * j->r.out[1] * j->r.channels;      \
+                                                                               \
+            if (is_narrow(j)) {                                                \
+                mix_few_##name(j, image, &t, y);                               \
+            } else {                                                           \
+                mix_rows_##name(image, line, &t, scratch);                     \
+                mix_columns(j, scratch, y);                                    \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static enum tfd_code try_##name(void *arg, int64_t begin, int64_t end,     \
+                                    struct tfd_status *st)                     \
+    {                                                                          \
+        struct tfd_buffer *scratch;                                            \
+                                                                               \
+        TFD_TRY(new_line(arg, &scratch, st));                                  \
+        bicubic_##name(arg, begin, end, scratch->data);                        \
+        tfd_buffer_unref(scratch);                                             \
+        return TFD_OK;                                                         \
     }
 
 static enum tfd_code new_line(const struct job *j, struct tfd_buffer **out,
@@ -191,14 +228,17 @@ static enum tfd_code bicubic_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct job j = {.same = false};
     struct tfd_buffer *columns;
     enum tfd_code rc;
+    int64_t wide;
 
     TFD_TRY(tfd_resize_begin(k, &j.r, TFD_FLOAT, st));
     if (!k->out[0].buffer)
         return TFD_OK;
     TFD_TRY(tfd_resize_columns(&j.r, tfd_resize_cubic, &columns, st));
     j.columns = columns->data;
+    wide =
+        is_narrow(&j) ? TFD_RESIZE_TAPS * j.r.out[1] : j.r.in[1] + j.r.out[1];
     rc = tfd_kctx_try(k, j.r.batch * j.r.out[0],
-                      tfd_resize_cost(4 * (double)(j.r.out[1] * j.r.channels)),
+                      tfd_resize_cost(4 * (double)(wide * j.r.channels)),
                       bicubic_of(k->in[0].dtype), &j, st);
     tfd_buffer_unref(columns);
     return rc;

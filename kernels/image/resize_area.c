@@ -5,6 +5,7 @@
  * A pixel covers whole pixels of the image and, at its borders, parts of some;
  * along each axis it is a span of pixels with the weights of first and last.
  */
+#include "common/thread/halt.h"
 #include "kernels/core/families.h"
 #include "kernels/image/resize.h"
 
@@ -76,7 +77,8 @@ static struct span span_at(int64_t i, float scale)
                                                                               \
         for (int64_t e = 0; e < n; e++)                                       \
             y[e] = 0;                                                         \
-        for (int64_t v = (int64_t)floorf(at); v < (int64_t)ceilf(to); v++) {  \
+        for (int64_t v = (int64_t)floorf(at);                                 \
+             v < (int64_t)ceilf(to) && !tfd_halted(); v++) {                  \
             const T *row =                                                    \
                 image + tfd_resize_bound(v, j->r.in[0]) * j->r.in[1] * depth; \
                                                                               \

@@ -7,8 +7,10 @@
  * goes through all rows of the gradient and adds to rows of its own, so that
  * an element gets its terms in the same order by however many threads.
  */
+#include "common/thread/halt.h"
 #include "kernels/core/families.h"
 #include "kernels/image/resize.h"
+#include "kernels/vector/narrow.h"
 
 #include <string.h>
 
@@ -63,7 +65,7 @@ struct job {
         memset(y + begin * line, 0,                                           \
                (size_t)((end - begin) * line) * sizeof(T));                   \
         for (int64_t i = begin / high * j->r.out[0];                          \
-             i / j->r.out[0] * high < end; i++) {                             \
+             i / j->r.out[0] * high < end && !tfd_halted(); i++) {            \
             const struct tfd_resize_taps t =                                  \
                 j->taps(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);             \
             T *to[TFD_RESIZE_TAPS] = {NULL};                                  \
@@ -151,23 +153,15 @@ static enum tfd_code run(struct tfd_kctx *k, struct job *j,
 static enum tfd_code run_halves(struct tfd_kctx *k, struct job *j,
                                 struct tfd_status *st)
 {
-    const int64_t n = tfd_tensor_elements(&k->out[0]);
     struct tfd_tensor sums = TFD_TENSOR_INIT;
-    const float *from;
     enum tfd_code rc;
 
     TFD_TRY(tfd_tensor_new(&sums, TFD_FLOAT, &k->out[0].shape, st));
     j->r.y = tfd_tensor_data(&sums);
-    from = j->r.y;
     rc = run(k, j, st);
-    if (rc == TFD_OK && k->in[1].dtype == TFD_HALF)
-        for (int64_t i = 0; i < n; i++)
-            ((tfd_half *)tfd_tensor_data(&k->out[0]))[i] =
-                tfd_half_from_float(from[i]);
-    else if (rc == TFD_OK)
-        for (int64_t i = 0; i < n; i++)
-            ((tfd_bfloat16 *)tfd_tensor_data(&k->out[0]))[i] =
-                tfd_bfloat16_from_float(from[i]);
+    if (rc == TFD_OK && !tfd_halted())
+        tfd_narrow_round(k->out[0].dtype, j->r.y, tfd_tensor_data(&k->out[0]),
+                         tfd_tensor_elements(&k->out[0]));
     tfd_tensor_unref(&sums);
     return rc;
 }

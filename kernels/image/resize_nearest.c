@@ -3,7 +3,9 @@
  * ResizeNearestNeighbor, which moves elements of any size, and its gradient,
  * which adds up what was picked several times.
  */
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
+#include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/image/resize.h"
@@ -37,7 +39,7 @@ struct job {
         uint##bits##_t *y =                                                 \
             (uint##bits##_t *)j->r.y + begin * j->r.out[1] * depth;         \
                                                                             \
-        for (int64_t i = begin; i < end; i++) {                             \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++) {            \
             const int64_t row =                                             \
                 nearest(j->r.state, i % high, j->r.scale[0], j->r.in[0]);   \
             const uint##bits##_t *x = (const uint##bits##_t *)j->r.x +      \
@@ -145,7 +147,7 @@ static enum tfd_code nearest_gradient(struct tfd_grad *g, struct tfd_status *st)
         memset(y + begin * line, 0,                                            \
                (size_t)((end - begin) * line) * sizeof(T));                    \
         for (int64_t b = begin / high; b * high < end; b++)                    \
-            for (int64_t i = 0; i < j->r.in[0]; i++) {                         \
+            for (int64_t i = 0; i < j->r.in[0] && !tfd_halted(); i++) {        \
                 const int64_t to =                                             \
                     b * high + nearest(j->r.state, i, j->r.scale[0], high);    \
                                                                                \
@@ -206,6 +208,10 @@ static enum tfd_code grad_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(begin_grad(k, &j.r, st));
     if (!k->out[0].buffer)
         return TFD_OK;
+    if (!k->in[0].buffer) {
+        tfd_elements_clear(&k->out[0]);
+        return TFD_OK;
+    }
     TFD_TRY(new_columns(&j.r, j.r.in[1], j.r.out[1], &columns, st));
     j.column = columns->data;
     tfd_kctx_parallel(k, j.r.batch * j.r.out[0],

@@ -96,7 +96,8 @@ struct unravel {
     int64_t n, rank;
 };
 
-#define UNRAVEL_NS 20
+#define UNRAVEL_NS 20 /* of a dimension */
+#define RANK_COST_MAX 10000000
 
 /* From the last dimension to the first. */
 #define UNRAVEL(T)                                                 \
@@ -136,7 +137,10 @@ static enum tfd_code unravel_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
     u.y = tfd_tensor_data(&k->out[0]);
     if (u.y)
-        tfd_kctx_parallel(k, u.n, UNRAVEL_NS, k->kernel->range, &u);
+        tfd_kctx_parallel(
+            k, u.n,
+            UNRAVEL_NS * (u.rank < RANK_COST_MAX ? (int)u.rank : RANK_COST_MAX),
+            k->kernel->range, &u);
     return TFD_OK;
 }
 

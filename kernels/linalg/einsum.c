@@ -26,7 +26,9 @@
 #include <string.h>
 
 #define LABELS_MAX (2 * TFD_RANK_MAX)
-#define SCRATCH_MAX 8
+/* Of each input: copied in order, widened, ones and sums; the product, and what
+ * it is rounded to. */
+#define SCRATCH_MAX 10
 
 /* A label, and what it is in each of the inputs and in the output. */
 struct label {
@@ -242,6 +244,9 @@ static enum tfd_code new_scratch(struct einsum *s, enum tfd_dtype dtype,
     struct tfd_shape shape = {1, {elements}};
     struct tfd_tensor *t = &s->scratch[s->scratch_count];
 
+    if (s->scratch_count == SCRATCH_MAX)
+        return tfd_fail(st, TFD_INTERNAL, "Einsum wants more than %d tensors",
+                        SCRATCH_MAX);
     TFD_TRY(tfd_tensor_new(t, dtype, &shape, st));
     s->scratch_count++;
     *data = tfd_tensor_data(t);
@@ -282,7 +287,7 @@ static enum tfd_code sum_rows(struct tfd_kctx *k, struct einsum *s,
                               const void *x, void **y, struct tfd_status *st)
 {
     struct tfd_gemm g = {.dtype = dtype, .m = rows, .n = 1, .k = run};
-    void *ones;
+    void *ones = NULL;
 
     TFD_TRY(new_scratch(s, dtype, run, &ones, st));
     TFD_TRY(new_scratch(s, dtype, rows, y, st));
@@ -330,7 +335,7 @@ static enum tfd_code pack_input(struct tfd_kctx *k, struct einsum *s, int i,
     const struct order all = joined(s, o, summed, NULL);
     const enum tfd_dtype type = computed_in(x->dtype);
     const void *from = tfd_tensor_data(x);
-    void *to;
+    void *to = NULL;
 
     if (!lies_so(s, &all, i)) {
         TFD_TRY(new_scratch(s, x->dtype, all.elements, &to, st));
@@ -358,7 +363,7 @@ static enum tfd_code put_result(struct tfd_kctx *k, struct einsum *s,
                                 struct tfd_status *st)
 {
     struct tfd_tensor *y = &k->out[0];
-    void *rounded;
+    void *rounded = NULL;
 
     if (computed_in(y->dtype) != y->dtype) {
         TFD_TRY(new_scratch(s, y->dtype, o->elements, &rounded, st));
@@ -391,6 +396,10 @@ static enum tfd_code multiply(struct tfd_kctx *k, struct einsum *s,
     bool turn[2], direct;
     void *c = tfd_tensor_data(&k->out[0]);
 
+    if (contract.elements == 0) { /* sums of nothing */
+        tfd_elements_clear(&k->out[0]);
+        return TFD_OK;
+    }
     for (int i = 0; i < 2; i++) {
         turn[i] = summed[i].count == 0 && lies_so(s, &turned[i], i) &&
                   !lies_so(s, &use[i], i);

@@ -5,7 +5,9 @@
  *
  * Halves are searched as floats.
  */
+#include "common/base/entropy.h"
 #include "common/base/half.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
@@ -51,7 +53,9 @@ struct search {
         const T *values = s->values;                                           \
                                                                                \
         for (int64_t i = begin; i < end; i++) {                                \
-            const T *row = (const T *)s->sorted + i / s->count * s->length;    \
+            const T *row = s->length == 0 ? NULL                               \
+                                          : (const T *)s->sorted +             \
+                                                i / s->count * s->length;      \
             int64_t at = find_##name(row, s->length, TO(values[i]), s->upper); \
                                                                                \
             if (s->wide)                                                       \
@@ -148,17 +152,37 @@ struct nth {
     int64_t length, n;
 };
 
+/* After so many a row may be one that is made to be slow to select from. */
+#define ROUNDS 64
+
+/* A number below `end` that whoever made the row cannot foresee. */
+static int64_t any_of(uint64_t *random, int64_t end)
+{
+    if (*random == 0)
+        *random = tfd_entropy_id();
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return (int64_t)(*random % (uint64_t)end);
+}
+
 /* Quickselect with the median of three as pivot; of equal elements those on
  * either side of the pivot change places, too, so that many equal ones do not
  * make it slow. */
 #define SELECT(name, T, V, TO)                                               \
     static T nth_of_##name(T *x, int64_t low, int64_t high, int64_t n)       \
     {                                                                        \
-        while (low < high) {                                                 \
-            const V a = TO(x[low]), b = TO(x[low + (high - low) / 2]);       \
+        uint64_t random = 0;                                                 \
+                                                                             \
+        for (int round = 0; low < high && !tfd_halted(); round++) {          \
+            const int64_t middle =                                           \
+                round < ROUNDS ? low + (high - low) / 2                      \
+                               : low + any_of(&random, high - low + 1);      \
+            const V a = TO(x[low]), b = TO(x[middle]);                       \
             const V c = TO(x[high]);                                         \
             const V most = a < b ? b : a, least = a < b ? a : b;             \
-            const V pivot = c < least ? least : most < c ? most : c;         \
+            const V median = c < least ? least : most < c ? most : c;        \
+            const V pivot = round < ROUNDS ? median : b;                     \
             int64_t i = low, j = high;                                       \
                                                                              \
             while (i <= j) {                                                 \
@@ -250,6 +274,7 @@ static enum tfd_code nth_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 static enum tfd_code nth_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
+    struct tfd_shape scalar = {.rank = 0};
     const struct tfd_shape *x = &s->in[0];
     int64_t n;
 
@@ -260,6 +285,7 @@ static enum tfd_code nth_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
                         "Shape must be at least rank 1 but is rank 0");
     s->out[0] = *x;
     s->out[0].rank--;
+    TFD_TRY(tfd_shape_merge(&scalar, &s->in[1], st));
     if (!s->value || !s->value[1] || x->dim[x->rank - 1] < 0)
         return TFD_OK;
     n = tfd_check_int_at(s->value[1], 0);

@@ -323,6 +323,12 @@ BOOL_ROWS(any, BITS_OR)
 
 /* ---- EuclideanNorm ------------------------------------------------------- */
 
+/* Of a sum of squares that was cut to its type. */
+static int64_t whole_root(double sum)
+{
+    return sum >= 0 ? (int64_t)sqrt(sum) : INT64_MIN;
+}
+
 /* Squares of floats are summed up as doubles, those of integers in 64 bits, and
  * the sum is cut to the type before its root, as in TensorFlow. */
 #define ADD_SQUARE(acc, x) ((acc) + (double)(x) * (double)(x))
@@ -331,7 +337,7 @@ BOOL_ROWS(any, BITS_OR)
 #define ADD_SQUARE_INT(acc, x) ((acc) + (uint64_t)(x) * (uint64_t)(x))
 #define ROOT(T, acc, n) ((T)sqrt(acc))
 #define ROOT_NARROW(T, acc, n) T##_from_float((float)sqrt(acc))
-#define ROOT_INT(T, acc, n) ((T)(int64_t)sqrt((double)(T)(acc)))
+#define ROOT_INT(T, acc, n) ((T)whole_root((double)(T)(acc)))
 #define ROOT_COMPLEX(T, acc, n) T##_narrow((tfd_complex128){sqrt(acc), 0})
 #define SQUARE_COMPLEX(acc, x) \
     ((acc) + (double)(x).re * (double)(x).re + (double)(x).im * (double)(x).im)

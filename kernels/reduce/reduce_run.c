@@ -372,19 +372,37 @@ enum tfd_code tfd_reduce_axes(const struct tfd_kctx *k, bool *reduced,
 }
 
 /* Of a function that changes an element which is folded alone. */
-static void fold_each(const struct tfd_reducer *r, const struct tfd_tensor *in,
-                      struct tfd_tensor *out)
-{
-    _Alignas(16) char acc[TFD_REDUCE_ACC_MAX];
-    const struct tfd_fold f = {.x = tfd_tensor_data(in), .acc = acc};
-    const size_t item = tfd_dtype_size(in->dtype);
-    char *y = tfd_tensor_data(out);
+struct each {
+    const struct tfd_reducer *r;
+    const void *x;
+    char *y;
+    size_t item;
+};
 
-    for (int64_t i = 0; i < tfd_tensor_elements(in); i++) {
-        memcpy(acc, r->identity, r->acc_size);
-        r->run((void *)(uintptr_t)&f, i, i + 1);
-        r->finish(y + (size_t)i * item, acc, 1, 1);
+#define EACH_NS 10
+
+static void fold_each(void *arg, int64_t begin, int64_t end)
+{
+    const struct each *e = arg;
+    _Alignas(16) char acc[TFD_REDUCE_ACC_MAX];
+    const struct tfd_fold f = {.x = e->x, .acc = acc};
+
+    for (int64_t i = begin; i < end; i++) {
+        memcpy(acc, e->r->identity, e->r->acc_size);
+        e->r->run((void *)(uintptr_t)&f, i, i + 1);
+        e->r->finish(e->y + (size_t)i * e->item, acc, 1, 1);
     }
+}
+
+static void fold_all(struct tfd_kctx *k, const struct tfd_reducer *r)
+{
+    struct each e = {.r = r,
+                     .x = tfd_tensor_data(&k->in[0]),
+                     .y = tfd_tensor_data(&k->out[0]),
+                     .item = tfd_dtype_size(k->in[0].dtype)};
+
+    tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]), EACH_NS, fold_each,
+                      &e);
 }
 
 enum tfd_code tfd_reduce(struct tfd_kctx *k, const struct tfd_reducer *r,
@@ -404,7 +422,7 @@ enum tfd_code tfd_reduce(struct tfd_kctx *k, const struct tfd_reducer *r,
     }
     TFD_TRY(tfd_kctx_output(k, 0, in->dtype, &shape, st));
     if (!folds) {
-        fold_each(r, in, &k->out[0]);
+        fold_all(k, r);
         return TFD_OK;
     }
     if (!in->buffer) {

@@ -101,6 +101,10 @@ void tfd_function_drop(struct tfd_tensor *t, int32_t count);
 enum tfd_code tfd_function_check_args(const struct tfd_rt_function *f,
                                       const struct tfd_tensor *in,
                                       struct tfd_status *st) TFD_MUST_USE;
+/* function_here.c: a result that is dead comes from a branch that was not
+ * taken. */
+enum tfd_code tfd_function_check_results(const struct tfd_function_call *c,
+                                         struct tfd_status *st) TFD_MUST_USE;
 /* function_here.c: all of a call of a step, done() too, where the body is known
  * to be quick and this is a compute thread; else false, and nothing was done.
  */

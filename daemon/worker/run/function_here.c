@@ -60,9 +60,8 @@ static void put_here(struct tfd_rt_function *f, struct tfd_step *s)
         tfd_step_free(s);
 }
 
-/* A result that is dead comes from a branch that was not taken. */
-static enum tfd_code check_results(const struct tfd_function_call *c,
-                                   struct tfd_status *st)
+enum tfd_code tfd_function_check_results(const struct tfd_function_call *c,
+                                         struct tfd_status *st)
 {
     for (int32_t i = 0; i < c->function->out_count; i++)
         if (c->out[i].dtype == TFD_DTYPE_INVALID)
@@ -88,7 +87,7 @@ static enum tfd_code run_here(struct tfd_function_call *c,
     if (s->status.code != TFD_OK)
         tfd_status_copy(st, &s->status);
     put_here(f, s);
-    return st->code == TFD_OK ? check_results(c, st) : st->code;
+    return st->code == TFD_OK ? tfd_function_check_results(c, st) : st->code;
 }
 
 bool tfd_function_run_here(struct tfd_function_call *c, struct tfd_status *st)
@@ -153,7 +152,7 @@ static void run_quick(struct tfd_function_call *c, struct tfd_step *s,
     if (s->status.code != TFD_OK)
         tfd_status_copy(st, &s->status);
     else
-        (void)!check_results(c, st);
+        (void)!tfd_function_check_results(c, st);
 }
 
 static bool may_stay(const struct tfd_function_call *c)

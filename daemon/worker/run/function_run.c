@@ -74,15 +74,6 @@ static void put_back(struct tfd_rt_function *f, struct tfd_step *s)
     f->idle_count++;
 }
 
-/* A result that is dead comes from a branch that was not taken. */
-static void check_results(struct tfd_function_run *r)
-{
-    for (int32_t i = 0; i < r->f->out_count; i++)
-        if (r->st.code == TFD_OK && r->call->out[i].dtype == TFD_DTYPE_INVALID)
-            tfd_fail(&r->st, TFD_INVALID_ARGUMENT,
-                     "Retval[%d] does not have value", i);
-}
-
 static void ended(struct tfd_step *s)
 {
     struct tfd_function_run *r = s->owner;
@@ -94,7 +85,8 @@ static void ended(struct tfd_step *s)
         tfd_status_copy(&r->st, &s->status);
     TFD_STORE_RELEASE(&r->f->is_quick, tfd_executor_is_quick(s->exec));
     put_back(r->f, s);
-    check_results(r);
+    if (r->st.code == TFD_OK)
+        (void)!tfd_function_check_results(r->call, &r->st);
     finish_run(r, &r->st);
     unref(r);
 }

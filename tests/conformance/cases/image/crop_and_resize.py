@@ -36,7 +36,9 @@ row("CropAndResizeGradImage", [
     c(GRADS, BOXES, OF, SIZE), c(GRADS, BOXES, OF, SIZE, **NEAREST),
     c(x(6, 1, 1, 3), BOXES, OF, SIZE), c(x(0, 2, 2, 3), NO_BOX, [], SIZE),
     c(x(1, 2, 2, 0), ONE, [0], [1, 3, 3, 0]),
-    once(x(6, 70, 30, 3), BOXES, OF, [2, 61, 47, 3]),
+    # TensorFlow's threads lose what two boxes of an image add at once.
+    once(x(2, 70, 30, 3), [[0.1, 0.2, 0.7, 0.9], [-0.5, 0, 1.5, 1]], [0, 1],
+         [2, 61, 47, 3]),
     bad(x(1, 2), ONE, [0], [1, 3, 3, 1]), bad(ONE_GRAD, ONE, [1], [1, 3, 3, 1]),
     bad(ONE_GRAD, ONE, [-1], [1, 3, 3, 1]), bad(ONE_GRAD, ONE, [0], [1, 3, 3]),
     bad(ONE_GRAD, ONE, [0], [[1, 3, 3, 1]]),

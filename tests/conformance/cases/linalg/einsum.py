@@ -30,6 +30,9 @@ row("Einsum", [
     of("abc,cd->ad", (2, 3, 4), (4, 5)), of("ab,cd->", (2, 3), (4, 5)),
     of("ab,cd->ac", (2, 3), (4, 5)), of("aab,b->a", (3, 3, 2), (2,)),
     of("ii,ij->iij", (3, 3), (3, 2)), of("ab,b->baa", (2, 3), (3,)),
+    # Both at once, copied in order, widened and rounded.
+    of("sic,tcj->ij", (2, 3, 4), (3, 4, 5)), of("sci,tcj->jii", (2, 3, 4), (3, 3, 5)),
+    of("ij,jk->ik", (300, 0), (0, 300), case=once),
     # Ellipses broadcast.
     of("...ij,...jk->...ik", (5, 2, 3), (1, 3, 4)), of("...ij,jk->...ik", (5, 2, 3), (3, 4)),
     of("...ij,...jk->...ik", (2, 3), (4, 3, 2)), of("i...,...j->...ij", (2, 3, 1), (3, 4, 5)),
