@@ -451,6 +451,8 @@
 /* Strings that all n-grams of one execution of StringNGrams show together, the
  * paddings among them, whose number a graph is free to choose. */
 #define TFD_NGRAM_PLACES_MAX (INT64_C(1) << 31)
+/* Bytes of one of them. */
+#define TFD_NGRAM_SIZE_MAX ((size_t)1 << 30)
 
 /* What one execution of an op that reads or writes Unicode makes of its strings
  * together, or of one of them: ICU counts to 2^31. */
@@ -459,6 +461,8 @@
 /* A text that Print or StringFormat makes: the values of a tensor with all of
  * its elements, or of many tensors. */
 #define TFD_PRINTED_SIZE_MAX ((size_t)1 << 30)
+/* What one Print or PrintV2 may tell the log, in lines of up to 900 bytes. */
+#define TFD_PRINTED_LINES_MAX 1000
 
 /* What a compressed gRPC message may grow to: a second of the loop's time, and
  * as much as anybody compresses on purpose. */

@@ -224,6 +224,7 @@ static enum tfd_code fill_part(const struct tfd_element_file *f, int32_t at,
     TFD_TRY(tfd_tensor_new(out, type, &p->shape, st));
     if (bytes.size > 0)
         memcpy(tfd_tensor_data(out), bytes.data, bytes.size);
+    tfd_tensor_normalize_bools(out);
     return TFD_OK;
 }
 

@@ -165,10 +165,9 @@ static enum tfd_code open_next_file(struct tfd_old_snapshot_reader *r,
     return rc;
 }
 
-/* Of a file that has failed the next one is not read. */
-enum tfd_code tfd_old_snapshot_next(struct tfd_old_snapshot_reader *r,
-                                    struct tfd_tensor *out, bool *end,
-                                    struct tfd_status *st)
+static enum tfd_code read_next(struct tfd_old_snapshot_reader *r,
+                               struct tfd_tensor *out, bool *end,
+                               struct tfd_status *st)
 {
     for (;;) {
         bool is_over = false;
@@ -187,6 +186,22 @@ enum tfd_code tfd_old_snapshot_next(struct tfd_old_snapshot_reader *r,
         TFD_TRY(rc);
         r->next++;
     }
+}
+
+enum tfd_code tfd_old_snapshot_next(struct tfd_old_snapshot_reader *r,
+                                    struct tfd_tensor *out, bool *end,
+                                    struct tfd_status *st)
+{
+    enum tfd_code rc;
+
+    if (r->failure.code == TFD_OK)
+        (void)!read_next(r, out, end, &r->failure);
+    rc = r->failure.code;
+    if (rc != TFD_OK)
+        (void)!tfd_status_copy(st, &r->failure);
+    if (rc == TFD_CANCELLED) /* another call may go on */
+        r->failure.code = TFD_OK;
+    return rc;
 }
 
 /* ---- Writing ------------------------------------------------------------- */
@@ -270,9 +285,9 @@ static bool is_full(struct tfd_old_snapshot_writer *w)
     return w->file.size >= w->file_size_max;
 }
 
-enum tfd_code tfd_old_snapshot_put(struct tfd_old_snapshot_writer *w,
-                                   const struct tfd_tensor *element,
-                                   struct tfd_status *st)
+static enum tfd_code add_to_file(struct tfd_old_snapshot_writer *w,
+                                 const struct tfd_tensor *element,
+                                 struct tfd_status *st)
 {
     w->bytes += size_of(element, w->elements->count);
     if (is_full(w)) {
@@ -282,8 +297,20 @@ enum tfd_code tfd_old_snapshot_put(struct tfd_old_snapshot_writer *w,
     return tfd_element_writer_put(&w->file, element, st);
 }
 
+enum tfd_code tfd_old_snapshot_put(struct tfd_old_snapshot_writer *w,
+                                   const struct tfd_tensor *element,
+                                   struct tfd_status *st)
+{
+    if (w->failure.code == TFD_OK &&
+        add_to_file(w, element, &w->failure) == TFD_OK)
+        return TFD_OK;
+    return tfd_status_copy(st, &w->failure);
+}
+
 enum tfd_code tfd_old_snapshot_finish(struct tfd_old_snapshot_writer *w,
                                       struct tfd_status *st)
 {
-    return end_file(w, st);
+    if (w->failure.code == TFD_OK && end_file(w, &w->failure) == TFD_OK)
+        return TFD_OK;
+    return tfd_status_copy(st, &w->failure);
 }

@@ -34,6 +34,7 @@ struct tfd_old_snapshot_reader { /* all zero: not open */
     int count, next;
     struct tfd_element_file file;
     bool file_is_open;
+    struct tfd_status failure; /* the first */
 };
 
 struct tfd_old_snapshot_order {
@@ -64,6 +65,7 @@ struct tfd_old_snapshot_writer { /* all zero: not begun */
     bool file_is_open;
     uint64_t next_file, bytes; /* bytes: of elements in the file */
     double ratio;              /* of bytes to the file's; 0: not known */
+    struct tfd_status failure; /* the first; nothing is written behind it */
 };
 
 /* compression and file_size_max are set. */

@@ -82,19 +82,34 @@ static const char *const pragmas[] = {
     "table_xinfo",      "user_version",
 };
 
+/* Functions whose time is the product of two sizes, within which nobody is
+ * asked whether the query is cancelled. */
+static const char *const slow_functions[] = {"instr", "replace", "trim",
+                                             "ltrim", "rtrim"};
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; name && i < count; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
 static int authorize(void *arg, int action, const char *name,
                      const char *argument, const char *database,
                      const char *within)
 {
-    (void)arg, (void)argument, (void)database, (void)within;
+    (void)arg, (void)database, (void)within;
     if (action == SQLITE_CREATE_VTABLE || action == SQLITE_DROP_VTABLE)
         return SQLITE_DENY;
+    if (action == SQLITE_FUNCTION)
+        return is_one_of(argument, slow_functions, TFD_COUNT(slow_functions))
+                   ? SQLITE_DENY
+                   : SQLITE_OK;
     if (action != SQLITE_PRAGMA)
         return SQLITE_OK;
-    for (size_t i = 0; name && i < sizeof(pragmas) / sizeof(pragmas[0]); i++)
-        if (!strcmp(name, pragmas[i]))
-            return SQLITE_OK;
-    return SQLITE_DENY;
+    return is_one_of(name, pragmas, TFD_COUNT(pragmas)) ? SQLITE_OK
+                                                        : SQLITE_DENY;
 }
 
 /* Debian's library is built with all that it can do, of which some is no thing

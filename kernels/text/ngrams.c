@@ -68,26 +68,35 @@ static enum tfd_code ngram_count(const struct ngrams *g, int64_t size,
     return TFD_OK;
 }
 
+static enum tfd_code add_places(int64_t *places, int64_t more,
+                                struct tfd_status *st)
+{
+    *places += tfd_min(more, 2 * TFD_NGRAM_PLACES_MAX);
+    if (*places <= TFD_NGRAM_PLACES_MAX)
+        return TFD_OK;
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                    "n-grams of more than %lld strings together",
+                    (long long)TFD_NGRAM_PLACES_MAX);
+}
+
 /* Adds to *places what all n-grams of the row show together. */
 static enum tfd_code count_row(const struct ngrams *g, int64_t size,
                                int64_t *count, int64_t *places,
                                struct tfd_status *st)
 {
-    int64_t some = 0;
+    int64_t some = 0, padding;
 
     *count = 0;
     for (int w = 0; w < g->width_count; w++) {
         TFD_TRY(ngram_count(g, size, g->width[w], &some, st));
         *count += some;
-        *places += tfd_min(some * g->width[w], 2 * TFD_NGRAM_PLACES_MAX);
-        if (*places > TFD_NGRAM_PLACES_MAX)
-            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                            "n-grams of more than %lld strings together",
-                            (long long)TFD_NGRAM_PLACES_MAX);
+        TFD_TRY(add_places(places, some * g->width[w], st));
     }
-    if (g->keep_short && size > 0 && *count == 0)
-        *count = 1;
-    return TFD_OK;
+    if (!g->keep_short || size == 0 || *count > 0)
+        return TFD_OK;
+    *count = 1;
+    padding = tfd_max(0, tfd_min(g->pad_width, TFD_NGRAM_PLACES_MAX));
+    return add_places(places, size + 2 * padding, st);
 }
 
 /* ---- One n-gram ---------------------------------------------------------- */
@@ -116,6 +125,10 @@ static enum tfd_code make_ngram(const struct ngrams *g, const struct row *r,
 
     for (int64_t i = 0; i < width; i++)
         size += gram_place(g, r, first + i).size;
+    if (size > TFD_NGRAM_SIZE_MAX)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "an n-gram of %zu bytes, which are more than %zu", size,
+                        TFD_NGRAM_SIZE_MAX);
     TFD_TRY(tfd_tstring_resize(y, size, st));
     at = tfd_tstring_room(y);
     for (int64_t i = 0; i < width; i++) {

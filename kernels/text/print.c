@@ -44,10 +44,18 @@ static size_t piece_size(struct tfd_str text)
 static void tell(enum tfd_log_level level, const struct tfd_node *node,
                  struct tfd_str text)
 {
+    int lines = 0;
+
     do {
         size_t size = piece_size(text);
         bool ends = size < text.size && text.data[size] == '\n';
 
+        if (lines++ == TFD_PRINTED_LINES_MAX) {
+            tfd_log(level, "print",
+                    "node=" TFD_STR_FMT " text=\"...\" left_out=%zu",
+                    TFD_STR_ARG(node->name), text.size);
+            return;
+        }
         tfd_log(level, "print", "node=" TFD_STR_FMT " text=\"%.*s\"",
                 TFD_STR_ARG(node->name), (int)size, text.data);
         text.data += size + ends;
@@ -320,7 +328,7 @@ static const struct tfd_opdef ops[] = {
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("Print", print_compute, .prepare = print_prepare,
                    .state_size = sizeof(struct print),
-                   .flags = TFD_KERNEL_SHARED | TFD_KERNEL_HEAVY),
+                   .flags = TFD_KERNEL_SHARED | TFD_KERNEL_BLOCKS),
     TFD_KERNEL_ANY("PrintV2", print_v2_compute, .prepare = print_v2_prepare,
                    .state_size = sizeof(struct print_v2),
                    .flags = TFD_KERNEL_BLOCKS),

@@ -13,11 +13,13 @@
 #include <string.h>
 
 #define STRINGS_BETWEEN_LOOKS 1024
+#define PIECES_BETWEEN_LOOKS 65536
 
 /* A string that is being cut. */
 struct cutter {
     struct tfd_str rest;
     struct tfd_str separator;
+    const bool *separates; /* of StringSplit: whether a byte is in separator */
     int64_t left; /* cuts that may still be made; negative: any number */
     bool done;    /* the last piece has been given */
     bool skip_empty;
@@ -63,8 +65,7 @@ static bool cut_any(struct cutter *c, struct tfd_str *piece)
     while (!c->done) {
         size_t n = 0;
 
-        while (n < c->rest.size &&
-               !memchr(c->separator.data, c->rest.data[n], c->separator.size))
+        while (n < c->rest.size && !c->separates[(uint8_t)c->rest.data[n]])
             n++;
         if (n == c->rest.size)
             cut_rest(c, piece);
@@ -150,6 +151,8 @@ static enum tfd_code split_row(const struct splitting *s, int64_t row,
     for (*count = 0; next(&c, &piece); ++*count) {
         int64_t at = first + *count;
 
+        if (*count % PIECES_BETWEEN_LOOKS == 0 && tfd_halted())
+            break;
         if (!copy)
             continue;
         ((int64_t *)tfd_tensor_data(&s->k->out[0]))[2 * at] = row;
@@ -206,8 +209,12 @@ static enum tfd_code split_prepare(const struct tfd_prepare *p, void *state,
 static enum tfd_code split_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct splitting s = {.k = k, .how = *(const struct cutter *)k->state};
+    bool separates[UINT8_MAX + 1] = {false};
 
     TFD_TRY(tfd_check_str(k, 1, &s.how.separator, st));
+    for (size_t i = 0; i < s.how.separator.size; i++)
+        separates[(uint8_t)s.how.separator.data[i]] = true;
+    s.how.separates = separates;
     return split_strings(k, &s, st);
 }
 

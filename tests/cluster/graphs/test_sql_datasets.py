@@ -189,6 +189,15 @@ def a_query_without_end_is_cancelled(cluster):
         wait_metric(cluster["worker", 0], RUNNING, 0, 15)
 
 
+@test(worker=1, tfd_only=True)
+def functions_that_nothing_could_stop_are_refused(cluster):
+    for call in ("instr('aab', 'b')", "replace('a', 'b', 'c')", "trim('a ')",
+                 "rtrim('a', 'b')"):
+        with expect(tf.errors.UnknownError, "not authorized"):
+            first(cluster, ":memory:", "select " + call, tf.string)
+    assert first(cluster, ":memory:", "select length('abc')") == 3
+
+
 @test(worker=1, limit=60, tfd_only=True)
 def queries_have_a_bound_of_memory(cluster):
     sort = ("with recursive n(x) as (select 1 union all select x + 1 from n "

@@ -165,6 +165,19 @@ def what_a_graph_prints_becomes_lines(server):
 
 
 @test(limit=60, tfd_only=True)
+def a_print_tells_so_many_lines(server):
+    with Cluster(server, [JSON], worker=1) as cluster, graph():
+        worker = cluster["worker", 0]
+        told = tf.raw_ops.PrintV2(input="\n" * 5000, end="")
+        with tf.Session(worker.target) as session:
+            session.run(told)
+        wait_event(worker, "print", 1001)
+        lines = events(worker, "print")
+        assert len(lines) == 1001, len(lines)
+        assert (lines[-1]["text"], int(lines[-1]["left_out"])) == ("...", 4000)
+
+
+@test(limit=60, tfd_only=True)
 def unicode_is_a_library_of_its_first_op(server):
     def has_library():
         with open("/proc/%d/maps" % worker.process.pid) as maps:
