@@ -47,6 +47,12 @@ struct tfd_edge tfd_gradient_op2(struct tfd_gradient *b, const char *op,
     return tfd_gradient_op(b, op, in, 2);
 }
 
+enum tfd_code tfd_gradient_slope(struct tfd_gradient *b, struct tfd_edge slope)
+{
+    b->g->dx[0] = tfd_gradient_op2(b, "Mul", b->g->dy[0], slope);
+    return b->code;
+}
+
 struct tfd_edge tfd_gradient_op3(struct tfd_gradient *b, const char *op,
                                  struct tfd_edge x, struct tfd_edge y,
                                  struct tfd_edge z)

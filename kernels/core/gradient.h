@@ -80,5 +80,8 @@ bool tfd_gradient_const_ints(const struct tfd_gradient *b, struct tfd_edge e,
 void tfd_gradient_reduce(struct tfd_gradient *b, struct tfd_edge x,
                          struct tfd_edge y, struct tfd_edge *dx,
                          struct tfd_edge *dy);
+/* Of an op of one input: what flows there is dy times the slope. */
+enum tfd_code tfd_gradient_slope(struct tfd_gradient *b,
+                                 struct tfd_edge slope) TFD_MUST_USE;
 
 #endif

@@ -88,13 +88,6 @@ static enum tfd_code bessel_cpu(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Gradients ----------------------------------------------------------- */
 
-/* dy times the slope. */
-static enum tfd_code with_slope(struct tfd_gradient *b, struct tfd_edge slope)
-{
-    b->g->dx[0] = tfd_gradient_op2(b, "Mul", b->g->dy[0], slope);
-    return b->code;
-}
-
 static struct tfd_edge op_of_x(struct tfd_gradient *b, const char *op)
 {
     return tfd_gradient_op1(b, op, b->g->x[0]);
@@ -125,7 +118,7 @@ static enum tfd_code i0_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
-    return with_slope(&b, op_of_x(&b, "BesselI1"));
+    return tfd_gradient_slope(&b, op_of_x(&b, "BesselI1"));
 }
 
 static enum tfd_code i0e_gradient(struct tfd_grad *g, struct tfd_status *st)
@@ -134,7 +127,7 @@ static enum tfd_code i0e_gradient(struct tfd_grad *g, struct tfd_status *st)
     struct tfd_edge sign = op_of_x(&b, "Sign");
     struct tfd_edge own = tfd_gradient_op2(&b, "Mul", sign, g->y[0]);
 
-    return with_slope(
+    return tfd_gradient_slope(
         &b, tfd_gradient_op2(&b, "Sub", op_of_x(&b, "BesselI1e"), own));
 }
 
@@ -143,7 +136,7 @@ static enum tfd_code i1_gradient(struct tfd_grad *g, struct tfd_status *st)
     struct tfd_gradient b = tfd_gradient_begin(g, st);
     struct tfd_edge slope = less_quotient(&b, op_of_x(&b, "BesselI0"));
 
-    return with_slope(&b, but_at_zero(&b, slope));
+    return tfd_gradient_slope(&b, but_at_zero(&b, slope));
 }
 
 static enum tfd_code i1e_gradient(struct tfd_grad *g, struct tfd_status *st)
@@ -155,17 +148,18 @@ static enum tfd_code i1e_gradient(struct tfd_grad *g, struct tfd_status *st)
     struct tfd_edge slope =
         tfd_gradient_op2(&b, "Sub", op_of_x(&b, "BesselI0e"), own);
 
-    return with_slope(&b, but_at_zero(&b, slope));
+    return tfd_gradient_slope(&b, but_at_zero(&b, slope));
 }
 
 /* The derivative is less the function of order 1: K0, J0, Y0. */
-#define LESS_FIRST(name, op)                                                 \
-    static enum tfd_code name##_gradient(struct tfd_grad *g,                 \
-                                         struct tfd_status *st)              \
-    {                                                                        \
-        struct tfd_gradient b = tfd_gradient_begin(g, st);                   \
-                                                                             \
-        return with_slope(&b, tfd_gradient_op1(&b, "Neg", op_of_x(&b, op))); \
+#define LESS_FIRST(name, op)                                    \
+    static enum tfd_code name##_gradient(struct tfd_grad *g,    \
+                                         struct tfd_status *st) \
+    {                                                           \
+        struct tfd_gradient b = tfd_gradient_begin(g, st);      \
+                                                                \
+        return tfd_gradient_slope(                              \
+            &b, tfd_gradient_op1(&b, "Neg", op_of_x(&b, op)));  \
     }
 LESS_FIRST(k0, "BesselK1")
 LESS_FIRST(j0, "BesselJ1")
@@ -175,7 +169,7 @@ static enum tfd_code k0e_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
-    return with_slope(
+    return tfd_gradient_slope(
         &b, tfd_gradient_op2(&b, "Sub", g->y[0], op_of_x(&b, "BesselK1e")));
 }
 
@@ -184,7 +178,7 @@ static enum tfd_code k1_gradient(struct tfd_grad *g, struct tfd_status *st)
     struct tfd_gradient b = tfd_gradient_begin(g, st);
     struct tfd_edge less = tfd_gradient_op1(&b, "Neg", op_of_x(&b, "BesselK0"));
 
-    return with_slope(&b, less_quotient(&b, less));
+    return tfd_gradient_slope(&b, less_quotient(&b, less));
 }
 
 static enum tfd_code k1e_gradient(struct tfd_grad *g, struct tfd_status *st)
@@ -195,7 +189,7 @@ static enum tfd_code k1e_gradient(struct tfd_grad *g, struct tfd_status *st)
         tfd_gradient_op2(&b, "Sub", one, op_of_x(&b, "Reciprocal"));
     struct tfd_edge own = tfd_gradient_op2(&b, "Mul", g->y[0], rest);
 
-    return with_slope(
+    return tfd_gradient_slope(
         &b, tfd_gradient_op2(&b, "Sub", own, op_of_x(&b, "BesselK0e")));
 }
 
@@ -204,14 +198,14 @@ static enum tfd_code j1_gradient(struct tfd_grad *g, struct tfd_status *st)
     struct tfd_gradient b = tfd_gradient_begin(g, st);
     struct tfd_edge slope = less_quotient(&b, op_of_x(&b, "BesselJ0"));
 
-    return with_slope(&b, but_at_zero(&b, slope));
+    return tfd_gradient_slope(&b, but_at_zero(&b, slope));
 }
 
 static enum tfd_code y1_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
-    return with_slope(&b, less_quotient(&b, op_of_x(&b, "BesselY0")));
+    return tfd_gradient_slope(&b, less_quotient(&b, op_of_x(&b, "BesselY0")));
 }
 
 /* ---- Tables -------------------------------------------------------------- */

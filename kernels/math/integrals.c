@@ -63,13 +63,6 @@ static enum tfd_code integral_cpu(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Gradients ----------------------------------------------------------- */
 
-/* dy times the slope. */
-static enum tfd_code with_slope(struct tfd_gradient *b, struct tfd_edge slope)
-{
-    b->g->dx[0] = tfd_gradient_op2(b, "Mul", b->g->dy[0], slope);
-    return b->code;
-}
-
 /* The op of x^2 or y^2 times a factor, times another. */
 static struct tfd_edge of_square(struct tfd_gradient *b, const char *op,
                                  struct tfd_edge e, double inner, double outer)
@@ -90,7 +83,7 @@ static enum tfd_code dawsn_gradient(struct tfd_grad *g, struct tfd_status *st)
     struct tfd_edge part = tfd_gradient_op2(&b, "Mul", two, g->x[0]);
 
     part = tfd_gradient_op2(&b, "Mul", part, g->y[0]);
-    return with_slope(
+    return tfd_gradient_slope(
         &b,
         tfd_gradient_op2(&b, "Sub", tfd_gradient_scalar(&b, part, 1), part));
 }
@@ -101,7 +94,8 @@ static enum tfd_code expint_gradient(struct tfd_grad *g, struct tfd_status *st)
     struct tfd_gradient b = tfd_gradient_begin(g, st);
     struct tfd_edge power = tfd_gradient_op1(&b, "Exp", g->x[0]);
 
-    return with_slope(&b, tfd_gradient_op2(&b, "RealDiv", power, g->x[0]));
+    return tfd_gradient_slope(&b,
+                              tfd_gradient_op2(&b, "RealDiv", power, g->x[0]));
 }
 
 static enum tfd_code fresnel_cos_gradient(struct tfd_grad *g,
@@ -109,7 +103,7 @@ static enum tfd_code fresnel_cos_gradient(struct tfd_grad *g,
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
-    return with_slope(&b, of_square(&b, "Cos", g->x[0], PI / 2, 1));
+    return tfd_gradient_slope(&b, of_square(&b, "Cos", g->x[0], PI / 2, 1));
 }
 
 static enum tfd_code fresnel_sin_gradient(struct tfd_grad *g,
@@ -117,7 +111,7 @@ static enum tfd_code fresnel_sin_gradient(struct tfd_grad *g,
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
-    return with_slope(&b, of_square(&b, "Sin", g->x[0], PI / 2, 1));
+    return tfd_gradient_slope(&b, of_square(&b, "Sin", g->x[0], PI / 2, 1));
 }
 
 /* log(x) / (1 - x), and -1 at 1. */
@@ -132,22 +126,22 @@ static enum tfd_code spence_gradient(struct tfd_grad *g, struct tfd_status *st)
     slope =
         tfd_gradient_op3(&b, "SelectV2", tfd_gradient_op2(&b, "Equal", x, one),
                          tfd_gradient_scalar(&b, x, -1), slope);
-    return with_slope(&b, slope);
+    return tfd_gradient_slope(&b, slope);
 }
 
 static enum tfd_code erfinv_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
-    return with_slope(&b,
-                      of_square(&b, "Exp", g->y[0], 1, 0.88622692545275801365));
+    return tfd_gradient_slope(
+        &b, of_square(&b, "Exp", g->y[0], 1, 0.88622692545275801365));
 }
 
 static enum tfd_code ndtri_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
 
-    return with_slope(
+    return tfd_gradient_slope(
         &b, of_square(&b, "Exp", g->y[0], 0.5, 2.50662827463100050242));
 }
 
