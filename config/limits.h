@@ -248,12 +248,15 @@
 #define TFD_SQL_MEMORY_SIZE_MAX (INT64_C(256) << 20)
 /* A query, and a pattern of LIKE, whose comparison nothing can stop. */
 #define TFD_SQL_QUERY_SIZE_MAX 1000000
-#define TFD_SQL_PATTERN_SIZE_MAX 1000
+#define TFD_SQL_PATTERN_SIZE_MAX 100
 /* A value of a row. */
 #define TFD_SQL_VALUE_SIZE_MAX (64 << 20)
 
 /* Levels of a tree in an LMDB file: liblmdb's own limit. */
 #define TFD_LMDB_DEPTH_MAX 32
+/* Pages that are looked at for the next pair; whole files have none that are
+ * empty, so it is the levels of two trees. */
+#define TFD_LMDB_STEPS_MAX 1000
 
 /* Options of a dataset as its program writes them: a few hundred bytes. */
 #define TFD_DATA_OPTIONS_SIZE_MAX ((size_t)1 << 20)
@@ -451,8 +454,14 @@
 /* Strings that all n-grams of one execution of StringNGrams show together, the
  * paddings among them, whose number a graph is free to choose. */
 #define TFD_NGRAM_PLACES_MAX (INT64_C(1) << 31)
-/* Bytes of one of them. */
-#define TFD_NGRAM_SIZE_MAX ((size_t)1 << 30)
+/* And their bytes. */
+#define TFD_NGRAM_SIZE_MAX ((size_t)2 << 30)
+
+/* What one execution of Substr may make of its strings together. */
+#define TFD_SUBSTR_SIZE_MAX ((size_t)2 << 30)
+
+/* One string that base64 or a field of CSV becomes. */
+#define TFD_CONVERTED_SIZE_MAX ((size_t)2 << 30)
 
 /* What one execution of an op that reads or writes Unicode makes of its strings
  * together, or of one of them: ICU counts to 2^31. */

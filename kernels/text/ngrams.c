@@ -6,6 +6,7 @@
  * shows places [i - padding, i - padding + width) of the row; places before it
  * are the left padding, those behind it the right one.
  */
+#include "common/base/atomic.h"
 #include "common/base/min.h"
 #include "common/thread/halt.h"
 #include "config/limits.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define WIDTHS_MAX 1024
+#define PLACES_BETWEEN_LOOKS 65536
 #define ROWS_BETWEEN_LOOKS 256
 #define INT_MAX_32 INT64_C(2147483647)
 
@@ -29,6 +31,13 @@ struct ngrams {
 struct row {
     const struct tfd_tstring *strings;
     int64_t size;
+    uint64_t *made; /* bytes, of all rows; atomic */
+};
+
+/* What ngram_rows() works on. */
+struct making {
+    struct tfd_kctx *k;
+    uint64_t made;
 };
 
 static enum tfd_code ngrams_prepare(const struct tfd_prepare *p, void *state,
@@ -123,11 +132,14 @@ static enum tfd_code make_ngram(const struct ngrams *g, const struct row *r,
     size_t size = (size_t)(width - 1) * g->separator.size;
     char *at;
 
-    for (int64_t i = 0; i < width; i++)
+    for (int64_t i = 0; i < width; i++) {
+        if (i % PLACES_BETWEEN_LOOKS == 0 && tfd_halted())
+            return TFD_OK;
         size += gram_place(g, r, first + i).size;
-    if (size > TFD_NGRAM_SIZE_MAX)
+    }
+    if (TFD_COUNTER_ADD(r->made, size) > TFD_NGRAM_SIZE_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "an n-gram of %zu bytes, which are more than %zu", size,
+                        "n-grams of more than %zu bytes together",
                         TFD_NGRAM_SIZE_MAX);
     TFD_TRY(tfd_tstring_resize(y, size, st));
     at = tfd_tstring_room(y);
@@ -227,6 +239,10 @@ static enum tfd_code count_ngrams(struct tfd_kctx *k, int64_t *total,
 
         TFD_TRY(count_row(k->state, size, &some, &places, st));
         *total += some;
+        if (k->in[1].dtype == TFD_INT32 && *total > INT32_MAX)
+            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                            "splits of int32 of %lld n-grams",
+                            (long long)*total);
         put_split(&k->out[1], i, *total);
     }
     return TFD_OK;
@@ -235,13 +251,15 @@ static enum tfd_code count_ngrams(struct tfd_kctx *k, int64_t *total,
 static enum tfd_code ngram_rows(void *arg, int64_t begin, int64_t end,
                                 struct tfd_status *st)
 {
-    struct tfd_kctx *k = arg;
+    struct making *m = arg;
+    struct tfd_kctx *k = m->k;
     const struct tfd_tstring *x = tfd_tensor_data(&k->in[0]);
     struct tfd_tstring *y = tfd_tensor_data(&k->out[0]);
 
     for (int64_t i = begin; i < end; i++) {
         int64_t first = tfd_check_int_at(&k->in[1], i);
-        struct row r = {x + first, tfd_check_int_at(&k->in[1], i + 1) - first};
+        struct row r = {x + first, tfd_check_int_at(&k->in[1], i + 1) - first,
+                        &m->made};
 
         if (i % ROWS_BETWEEN_LOOKS == 0 && tfd_halted())
             break;
@@ -256,6 +274,7 @@ static enum tfd_code ngrams_compute(struct tfd_kctx *k, struct tfd_status *st)
     const struct ngrams *g = k->state;
     int64_t rows = tfd_tensor_elements(&k->in[1]) - 1;
     struct tfd_shape out = {1, {0}};
+    struct making m = {.k = k};
 
     for (int w = 0; w < g->width_count; w++)
         if (g->width[w] <= 0)
@@ -272,7 +291,7 @@ static enum tfd_code ngrams_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &out, st));
     return tfd_kctx_try(k, rows,
                         (int)tfd_min(1 + out.dim[0] / (rows + 1) * 50, 1000000),
-                        ngram_rows, k, st);
+                        ngram_rows, &m, st);
 }
 
 static enum tfd_code ngrams_shape(struct tfd_shape_ctx *s,

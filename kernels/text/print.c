@@ -333,7 +333,8 @@ static const struct tfd_kernel kernels[] = {
                    .state_size = sizeof(struct print_v2),
                    .flags = TFD_KERNEL_BLOCKS),
     TFD_KERNEL_ANY("StringFormat", format_compute, .prepare = format_prepare,
-                   .state_size = sizeof(struct format)),
+                   .state_size = sizeof(struct format),
+                   .flags = TFD_KERNEL_HEAVY),
     TFD_KERNEL_ANY("Timestamp", timestamp_compute),
 };
 

@@ -4,7 +4,9 @@
  * Position and length are broadcast against the strings; TensorFlow does that
  * for results of two dimensions at most.
  */
+#include "common/base/atomic.h"
 #include "common/thread/halt.h"
+#include "config/limits.h"
 #include "kernels/core/broadcast.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -20,6 +22,7 @@ struct substr {
     int64_t columns;
     /* How far the strings and the positions move by row and by column. */
     int64_t x_row, x_column, at_row, at_column;
+    uint64_t made; /* bytes; atomic */
 };
 
 static enum tfd_code substr_prepare(const struct tfd_prepare *p, void *state,
@@ -109,7 +112,8 @@ static enum tfd_code fail_at(const struct substr *u, struct tfd_str s,
 static enum tfd_code substr_range(void *arg, int64_t begin, int64_t end,
                                   struct tfd_status *st)
 {
-    const struct substr *u = arg;
+    struct substr *u = arg;
+    size_t since = TFD_HALT_BLOCK_SIZE; /* bytes, the last look */
     const struct tfd_tstring *x = tfd_tensor_data(&u->k->in[0]);
     struct tfd_tstring *y = tfd_tensor_data(&u->k->out[0]);
 
@@ -122,11 +126,19 @@ static enum tfd_code substr_range(void *arg, int64_t begin, int64_t end,
                            &x[row * u->x_row + column * u->x_column]),
                        part;
 
-        if (i % STRINGS_BETWEEN_LOOKS == 0 && tfd_halted())
-            break;
+        if (i % STRINGS_BETWEEN_LOOKS == 0 || since >= TFD_HALT_BLOCK_SIZE) {
+            if (tfd_halted())
+                break;
+            since = 0;
+        }
+        since += s.size; /* as characters it may be looked through */
         if (!(u->in_characters ? part_of_characters
                                : part_of_bytes)(s, pos, len, &part))
             return fail_at(u, s, pos, i, st);
+        if (TFD_COUNTER_ADD(&u->made, part.size) > TFD_SUBSTR_SIZE_MAX)
+            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                            "substrings of more than %zu bytes together",
+                            TFD_SUBSTR_SIZE_MAX);
         TFD_TRY(tfd_tstring_set(&y[i], part, st));
     }
     return TFD_OK;

@@ -473,3 +473,20 @@ def one_peer_has_so_many_sessions_open(server):
                     return False
 
         wait_until(opens, 10, "a session once the peer has gone")
+
+
+@test(worker=1, tfd_only=True, limit=60)
+def strings_made_of_strings_have_a_bound(cluster):
+    """Each is a copy, and none is counted by a tensor's size."""
+    raw, large = tf.raw_ops, tf.placeholder(tf.string, [1])
+    many = [raw.Substr(input=large, pos=np.zeros([200, 1], np.int32),
+                       len=np.full([200, 1], 2 ** 30, np.int32)),
+            raw.StringNGrams(
+                data=large, data_splits=np.int64([0, 1]), separator="",
+                ngram_widths=[1] * 200, left_pad="", right_pad="", pad_width=0,
+                preserve_short_sequences=False).ngrams]
+    with tf.Session(cluster.target()) as session:
+        for strings in many:
+            with expect(tf.errors.ResourceExhaustedError,
+                        "of more than 2147483648 bytes together"):
+                session.run(raw.Size(input=strings), {large: [b"x" * (16 << 20)]})
