@@ -29,6 +29,7 @@ struct tfd_work_line {
     struct tfd_data_iterator *input; /* borrowed from the iterator */
     tfd_work_fn *work;
     bool input_over;
+    int closed; /* atomic: nobody wants what is under way */
     int64_t size, first, used;
     struct line_work works[];
 };
@@ -91,8 +92,10 @@ enum tfd_code tfd_work_line_new(struct tfd_data_iterator *it, tfd_work_fn *work,
 
 void tfd_work_line_close(struct tfd_work_line *l)
 {
-    if (l)
-        unref_line(l);
+    if (!l)
+        return;
+    TFD_STORE_RELEASE(&l->closed, 1); /* what is queued ends at once */
+    unref_line(l);
 }
 
 /* ---- Work ---------------------------------------------------------------- */
@@ -111,7 +114,8 @@ static void run_job(struct tfd_job *job)
     struct line_work *w = TFD_CONTAINER_OF(job, struct line_work, job);
     struct tfd_work_line *l = w->line;
 
-    run_work(w);
+    if (!TFD_LOAD_ACQUIRE(&l->closed))
+        run_work(w);
     tfd_lock(&l->scope->lock);
     w->over = true;
     tfd_cond_broadcast(&l->scope->changed);

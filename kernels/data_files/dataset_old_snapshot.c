@@ -17,6 +17,7 @@
 #include "common/base/hash.h"
 #include "kernels/data/data_table.h"
 #include "kernels/data_files/old_snapshot.h"
+#include "kernels/data_files/snapshot_files.h"
 #include "kernels/data_graph/data_fingerprint.h"
 
 #include <inttypes.h>
@@ -140,6 +141,7 @@ static enum tfd_code open_run(struct old_iterator *i, struct tfd_status *st)
     if (!*run)
         return tfd_fail(st, TFD_NOT_FOUND,
                         "Could not find a valid snapshot to read.");
+    TFD_TRY(tfd_snapshot_check_version(i->metadata.version, st));
     TFD_TRY(check_snapshot_types(i, st));
     tfd_bytes_init(&dir, TFD_FILE_DRAFT_NAME_MAX);
     tfd_old_snapshot_join(&dir, tfd_str_of(o->dir), tfd_str_of(run));

@@ -192,16 +192,10 @@ enum tfd_code tfd_old_snapshot_next(struct tfd_old_snapshot_reader *r,
                                     struct tfd_tensor *out, bool *end,
                                     struct tfd_status *st)
 {
-    enum tfd_code rc;
-
-    if (r->failure.code == TFD_OK)
-        (void)!read_next(r, out, end, &r->failure);
-    rc = r->failure.code;
-    if (rc != TFD_OK)
-        (void)!tfd_status_copy(st, &r->failure);
-    if (rc == TFD_CANCELLED) /* another call may go on */
-        r->failure.code = TFD_OK;
-    return rc;
+    if (r->failure.code == TFD_OK &&
+        read_next(r, out, end, &r->failure) == TFD_OK)
+        return TFD_OK;
+    return tfd_status_copy(st, &r->failure);
 }
 
 /* ---- Writing ------------------------------------------------------------- */

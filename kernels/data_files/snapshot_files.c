@@ -254,3 +254,12 @@ char *tfd_snapshot_path(const struct tfd_data_iterator *it, const char *name,
                         "no memory for an iterator");
     return path;
 }
+
+enum tfd_code tfd_snapshot_check_version(int64_t version, struct tfd_status *st)
+{
+    if (version >= 0 && version <= TFD_SNAPSHOT_VERSION)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Snapshot reader version: %lld is not supported.",
+                    (long long)version);
+}

@@ -19,6 +19,9 @@
 
 #define TFD_SNAPSHOT_RUN_MAX 64 /* characters of a run's name, and NUL */
 #define TFD_SNAPSHOT_VERSION 2
+/* Of files that are read: this one, or one before it. */
+enum tfd_code tfd_snapshot_check_version(int64_t version,
+                                         struct tfd_status *st) TFD_MUST_USE;
 
 #define TFD_SNAPSHOT_TYPES_MAX 64
 

@@ -181,10 +181,7 @@ static enum tfd_code shard_begin(struct tfd_data_iterator *it,
     struct shard_iterator *i = (struct shard_iterator *)it;
     const struct shard *s = (const struct shard *)it->dataset;
 
-    if (s->version < 0 || s->version > TFD_SNAPSHOT_VERSION)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Snapshot reader version: %lld is not supported.",
-                        (long long)s->version);
+    TFD_TRY(tfd_snapshot_check_version(s->version, st));
     TFD_TRY(open_chunk(i, st));
     return skip_elements(i, st);
 }

@@ -13,7 +13,7 @@
 
 /* How many instructions of a query are between two looks at its scope: some
  * tens of microseconds. */
-#define STEPS_BETWEEN_LOOKS 1000
+#define STEPS_BETWEEN_LOOKS 50
 
 struct tfd_sql_query {
     const struct tfd_sqlite *library;

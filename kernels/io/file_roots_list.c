@@ -80,7 +80,7 @@ enum tfd_code tfd_file_roots_append(struct tfd_file_access *a,
     static const int ways[] = {O_PATH,
                                O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY};
     struct tfd_status cause = TFD_STATUS_INIT;
-    int fd = -1;
+    int fd = -1, tries = 0;
 
     for (int i = 0; i < 2; i++) {
         enum tfd_code rc;
@@ -88,8 +88,15 @@ enum tfd_code tfd_file_roots_append(struct tfd_file_access *a,
         if (fd >= 0)
             close(fd);
         rc = tfd_file_roots_open(a, name, ways[i], &fd, &cause);
-        if (rc == TFD_NOT_FOUND && i == 0)
-            return tfd_file_roots_access.open_new(a, name, out, st);
+        if (rc == TFD_NOT_FOUND && i == 0) {
+            tfd_status_clear(&cause);
+            rc = tfd_file_roots_access.open_new(a, name, out, &cause);
+            if (rc != TFD_ALREADY_EXISTS || tries++ > 0)
+                return rc == TFD_OK ? TFD_OK : tfd_status_copy(st, &cause);
+            tfd_status_clear(&cause); /* somebody else has just made it */
+            i = -1;
+            continue;
+        }
         TFD_TRY(tfd_status_copy(st, &cause));
         rc = check_plain(fd, name, st);
         if (rc != TFD_OK) {

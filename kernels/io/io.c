@@ -6,6 +6,7 @@
  * the end of a ZLIB stream are not looked at; a GZIP file may have several
  * members.  That is TensorFlow's way.
  */
+#include "common/thread/halt.h"
 #include "config/limits.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -339,7 +340,8 @@ static enum tfd_code padded_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_shape_make(&shape, dim, in->shape.rank + 1, st));
     TFD_TRY(tfd_kctx_output(k, 0, dtype, &shape, st));
     y = tfd_tensor_data(&k->out[0]);
-    for (int64_t i = 0; i < tfd_tensor_elements(in); i++, y += length)
+    for (int64_t i = 0; i < tfd_tensor_elements(in) && !tfd_halted();
+         i++, y += length)
         copy_padded(y, tfd_tstring_view(&x[i]), (size_t)length, element,
                     *(const bool *)k->state);
     return TFD_OK;

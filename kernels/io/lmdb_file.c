@@ -85,6 +85,15 @@ static enum tfd_code wrong_page(struct tfd_status *st)
                     "MDB_CORRUPTED: Located page was wrong type");
 }
 
+static enum tfd_code count_step(struct tfd_lmdb_file *l, struct tfd_status *st)
+{
+    if (++l->steps <= TFD_LMDB_STEPS_MAX)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "no pair within %d pages of an LMDB file",
+                    TFD_LMDB_STEPS_MAX);
+}
+
 static enum tfd_code no_page(struct tfd_status *st)
 {
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -135,6 +144,7 @@ static enum tfd_code push_page(struct tfd_lmdb_file *l, struct tfd_lmdb_tree *t,
         return no_page(st);
     if (t->depth == TFD_LMDB_DEPTH_MAX || ++l->visited > l->page_count)
         return wrong_page(st);
+    TFD_TRY(count_step(l, st));
     v = &t->level[t->depth];
     if (!v->page)
         v->page = malloc(l->page_size);
@@ -155,6 +165,7 @@ static enum tfd_code push_part(struct tfd_lmdb_file *l, struct tfd_lmdb_tree *t,
 
     if (part.size < PAGE_HEAD || part.size > l->page_size)
         return wrong_page(st);
+    TFD_TRY(count_step(l, st));
     if (!v->page)
         v->page = malloc(l->page_size);
     if (!v->page)
@@ -298,6 +309,7 @@ enum tfd_code tfd_lmdb_next(struct tfd_lmdb_file *l, struct tfd_str *key,
     struct tfd_lmdb_level *v;
     struct entry e;
 
+    l->steps = 0;
     for (;;) {
         TFD_TRY(next_dup(l, value, end, st));
         *key = l->key;

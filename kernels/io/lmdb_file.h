@@ -50,6 +50,7 @@ struct tfd_lmdb_file { /* all zero: not open */
     bool is_open;
     size_t page_size;
     uint64_t page_count, visited;
+    int steps; /* pages looked at for the next pair */
     struct tfd_lmdb_tree keys, dups;
     struct tfd_str key;     /* of the dups */
     struct tfd_bytes value; /* that is on pages of its own */

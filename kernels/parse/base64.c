@@ -1,6 +1,8 @@
 /*
  * base64.c - EncodeBase64 and DecodeBase64 (base64_text.h).
  */
+#include "common/thread/halt.h"
+#include "config/limits.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/parse/base64_text.h"
@@ -20,8 +22,8 @@ static enum tfd_code convert_all(struct tfd_kctx *k, convert_fn *convert,
 
     TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &k->in[0].shape, st));
     y = tfd_tensor_data(&k->out[0]);
-    tfd_bytes_init(&out, SIZE_MAX);
-    for (int64_t i = 0; i < n && rc == TFD_OK; i++) {
+    tfd_bytes_init(&out, TFD_CONVERTED_SIZE_MAX);
+    for (int64_t i = 0; i < n && rc == TFD_OK && !tfd_halted(); i++) {
         tfd_bytes_clear(&out);
         rc = convert(k, &out, tfd_tstring_view(&x[i]), st);
         if (rc == TFD_OK)

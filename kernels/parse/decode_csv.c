@@ -6,6 +6,7 @@
  * TensorFlow: no field without quotes has a newline in it, though one may stand
  * in front of it, and what stands behind a closing quote is the delimiter.
  */
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
@@ -286,8 +287,8 @@ static enum tfd_code csv_compute(struct tfd_kctx *k, struct tfd_status *st)
     for (int c = 0; c < k->out_count; c++)
         TFD_TRY(tfd_kctx_output(k, c, (enum tfd_dtype)k->node->out_types[c],
                                 &k->in[0].shape, st));
-    tfd_bytes_init(&s.text, SIZE_MAX);
-    for (int64_t i = 0; i < n && rc == TFD_OK; i++) {
+    tfd_bytes_init(&s.text, TFD_CONVERTED_SIZE_MAX);
+    for (int64_t i = 0; i < n && rc == TFD_OK && !tfd_halted(); i++) {
         s.record = tfd_tstring_view(&records[i]);
         rc = read_record(k, &s, i, st);
     }

@@ -75,11 +75,16 @@ static bool is_message(struct tfd_str text)
     return is_whole(text, TAG(tensor_shape), is_shape);
 }
 
+/* Of it as many bytes as an error has room for. */
+#define SHOWN_SIZE_MAX 768
+
 static enum tfd_code no_message(struct tfd_str text, struct tfd_status *st)
 {
     struct tfd_bytes b;
 
     tfd_bytes_init(&b, MESSAGE_SIZE_MAX);
+    if (text.size > SHOWN_SIZE_MAX)
+        text.size = SHOWN_SIZE_MAX;
     tfd_base64_encode(&b, text, true);
     (void)!tfd_fail(
         st, TFD_INVALID_ARGUMENT,

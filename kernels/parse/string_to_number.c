@@ -1,6 +1,7 @@
 /*
  * string_to_number.c - StringToNumber: texts as numbers (number.h).
  */
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
@@ -15,7 +16,7 @@ static enum tfd_code number_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_kctx_output(k, 0, dtype, &k->in[0].shape, st));
     y = tfd_tensor_data(&k->out[0]);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !tfd_halted(); i++) {
         struct tfd_str text = tfd_tstring_view(&x[i]);
 
         if (!tfd_number_parse(dtype, text, tfd_element_at(y, dtype, i)))
