@@ -16,8 +16,9 @@ def play(server, *options, only, python=sys.executable, limit=390):
     if not player.exists():
         raise Skip("no %s" % player)
     done = subprocess.run(
-        [python, str(player), "--server", " ".join(server.command),
-         "--only", ",".join(only), "--limit", "180", *options],
+        [python, "-m", "tests.cluster.programs.held", str(player),
+         "--server", " ".join(server.command), "--only", ",".join(only),
+         "--limit", "180", *options],
         cwd=ROOT, capture_output=True, text=True, timeout=limit)
     assert "%d of %d" % (len(only), len(only)) in done.stdout, (
         done.stdout + done.stderr[-1000:])
