@@ -143,3 +143,10 @@ void tfd_kctx_output_alias(struct tfd_kctx *k, int in, int out,
     if (tfd_shape_elements(shape))
         k->out[out].buffer = tfd_buffer_ref(k->in[in].buffer);
 }
+
+const struct tfd_handle *tfd_kctx_handle(const struct tfd_kctx *k, int in)
+{
+    struct tfd_handle *const *h = tfd_tensor_data(&k->in[in]);
+
+    return h ? *h : NULL;
+}

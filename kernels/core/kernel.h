@@ -109,6 +109,9 @@ struct tfd_kctx {
     void *async; /* the executor's, for kernels with start() */
 };
 
+/* The handle that is input `in`; NULL where it has no element. */
+const struct tfd_handle *tfd_kctx_handle(const struct tfd_kctx *k, int in);
+
 /* Gives output `out` the type and shape of input `in`.  Takes over the input's
  * buffer when this kernel is its last reader, so y may be x in place; in[]
  * stays as it is and may be read on, by the old pointers too.  (The buffer gets

@@ -172,13 +172,6 @@ static enum tfd_code handle_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
-const struct tfd_handle *tfd_kctx_handle(const struct tfd_kctx *k, int in)
-{
-    struct tfd_handle *const *h = tfd_tensor_data(&k->in[in]);
-
-    return h ? *h : NULL;
-}
-
 /* A read of a variable that is not there: TensorFlow's text, which monitored
  * sessions look for. */
 static enum tfd_code not_initialized(const struct tfd_kctx *k,

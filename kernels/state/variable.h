@@ -92,9 +92,6 @@ enum tfd_code tfd_variable_view_read(struct tfd_variable *view,
 /* Leaves v's value to its views: it gets other memory.  The lock is held. */
 void tfd_variable_leave_views(struct tfd_variable *v);
 
-/* The handle that is input `in`; NULL where it has no element. */
-const struct tfd_handle *tfd_kctx_handle(const struct tfd_kctx *k, int in);
-
 /* The variable at input `in`, whether a reference or a resource handle; counted
  * (tfd_resource_unref(&v->resource)).  For the ops that come in both kinds. */
 enum tfd_code tfd_kctx_variable(struct tfd_kctx *k, int in,
