@@ -240,6 +240,11 @@
 #define TFD_SNAPSHOT_READ_MAX 65536
 /* Metadata of a saved dataset: a hundred bytes, and one for each component. */
 #define TFD_SNAPSHOT_METADATA_SIZE_MAX ((size_t)1 << 20)
+/* Component types of it that are compared; of more the first. */
+#define TFD_SNAPSHOT_TYPES_MAX 64
+/* Calls that a dataset makes at once on threads of its own kind of work
+ * (num_parallel_calls), however many its program wants. */
+#define TFD_DATA_CALLS_MAX 1024
 
 /* A line or a record of a file that a dataset reads. */
 #define TFD_DATA_RECORD_SIZE_MAX ((size_t)1 << 30)
@@ -456,6 +461,14 @@
 #define TFD_NGRAM_PLACES_MAX (INT64_C(1) << 31)
 /* And their bytes. */
 #define TFD_NGRAM_SIZE_MAX ((size_t)2 << 30)
+/* Widths in the attribute ngram_widths. */
+#define TFD_NGRAM_WIDTHS_MAX 1024
+
+/* A string whose case is changed, in bytes of UTF-8: one of UTF-16 has three
+ * of them at most and may become three, and ICU counts in int32. */
+#define TFD_LETTERS_SIZE_MAX (INT32_MAX / 9)
+/* The name of an encoding, in attributes of the unicode ops, and its NUL. */
+#define TFD_ENCODING_NAME_SIZE_MAX 64
 
 /* What one execution of Substr may make of its strings together. */
 #define TFD_SUBSTR_SIZE_MAX ((size_t)2 << 30)

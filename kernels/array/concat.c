@@ -7,6 +7,7 @@
 #include "kernels/core/families.h"
 #include "kernels/layout/runs.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,6 +142,19 @@ static enum tfd_code concat_first_compute(struct tfd_kctx *k,
     return concat_kind(k, &axis_first, st);
 }
 
+static enum tfd_code sum_of_shapes(int64_t *sum, int64_t dim,
+                                   struct tfd_status *st)
+{
+    int64_t before = *sum;
+
+    if (__builtin_add_overflow(before, dim, sum))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Dimension size overflow from adding %" PRId64
+                        " and %" PRId64,
+                        before, dim);
+    return TFD_OK;
+}
+
 static enum tfd_code shape_of_kind(struct tfd_shape_ctx *s,
                                    const struct concat_kind *c,
                                    struct tfd_status *st)
@@ -164,7 +178,10 @@ static enum tfd_code shape_of_kind(struct tfd_shape_ctx *s,
             other.dim[axis] = TFD_DIM_UNKNOWN;
         out.dim[axis] = TFD_DIM_UNKNOWN;
         TFD_TRY(tfd_shape_merge(&out, &other, st));
-        dim = dim < 0 || here < 0 ? TFD_DIM_UNKNOWN : dim + here;
+        if (dim < 0 || here < 0)
+            dim = TFD_DIM_UNKNOWN;
+        else
+            TFD_TRY(sum_of_shapes(&dim, here, st));
     }
     out.dim[axis] = dim;
     s->out[0] = out;

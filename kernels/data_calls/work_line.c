@@ -6,13 +6,13 @@
 #include "common/base/atomic.h"
 #include "common/base/container.h"
 #include "common/thread/pool.h"
+#include "config/limits.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 /* At once where the program leaves it to us, for each thread. */
 #define WORK_AUTO 2
-#define WORK_MAX 1024
 
 struct line_work {
     struct tfd_job job;
@@ -65,7 +65,7 @@ static int64_t works_at_once(const struct tfd_data_iterator *it, int64_t calls)
         return 1;
     if (calls < 0)
         calls = WORK_AUTO * threads;
-    return calls < WORK_MAX ? calls : WORK_MAX;
+    return calls < TFD_DATA_CALLS_MAX ? calls : TFD_DATA_CALLS_MAX;
 }
 
 enum tfd_code tfd_work_line_new(struct tfd_data_iterator *it, tfd_work_fn *work,

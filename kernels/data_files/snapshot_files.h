@@ -14,6 +14,7 @@
 #ifndef TFD_KERNELS_DATA_FILES_SNAPSHOT_FILES_H
 #define TFD_KERNELS_DATA_FILES_SNAPSHOT_FILES_H
 
+#include "config/limits.h"
 #include "kernels/data/dataset.h"
 #include "kernels/data_sources/data_file.h"
 
@@ -22,8 +23,6 @@
 /* Of files that are read: this one, or one before it. */
 enum tfd_code tfd_snapshot_check_version(int64_t version,
                                          struct tfd_status *st) TFD_MUST_USE;
-
-#define TFD_SNAPSHOT_TYPES_MAX 64
 
 struct tfd_snapshot_metadata {
     char run[TFD_SNAPSHOT_RUN_MAX];

@@ -8,9 +8,9 @@
 
 #include "common/proto/tensor.pb.h"
 #include "common/proto/tensor_proto.h"
+#include "config/limits.h"
 
 #define TAG(name) tensorflow_TensorProto_##name##_tag
-#define MESSAGE_SIZE_MAX ((size_t)INT32_MAX)
 
 /* ---- Out ----------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ static enum tfd_code serialize_compute(struct tfd_kctx *k,
     enum tfd_code rc;
 
     TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &scalar, st));
-    tfd_bytes_init(&b, MESSAGE_SIZE_MAX);
+    tfd_bytes_init(&b, (size_t)TFD_GRPC_MESSAGE_SIZE_MAX);
     put_tensor(&b, &k->in[0]);
     rc = tfd_bytes_ok(&b, "a TensorProto", st);
     if (rc == TFD_OK)
@@ -82,7 +82,7 @@ static enum tfd_code no_message(struct tfd_str text, struct tfd_status *st)
 {
     struct tfd_bytes b;
 
-    tfd_bytes_init(&b, MESSAGE_SIZE_MAX);
+    tfd_bytes_init(&b, (size_t)TFD_GRPC_MESSAGE_SIZE_MAX);
     if (text.size > SHOWN_SIZE_MAX)
         text.size = SHOWN_SIZE_MAX;
     tfd_base64_encode(&b, text, true);

@@ -7,11 +7,11 @@
 #include "kernels/text/code_points.h"
 
 #include "common/thread/halt.h"
+#include "config/limits.h"
 
 #define POINTS_BETWEEN_LOOKS 65536
 #define REPLACEMENT 0xfffd
 #define FIRST_VISIBLE 0x20
-#define ENCODING_SIZE_MAX 64
 
 enum tfd_code tfd_code_points_errors(const struct tfd_node *n,
                                      struct tfd_code_point_errors *out,
@@ -49,7 +49,7 @@ static enum tfd_code open_converter(struct tfd_code_points *r,
                                     struct tfd_str encoding,
                                     struct tfd_status *st)
 {
-    char name[ENCODING_SIZE_MAX] = "";
+    char name[TFD_ENCODING_NAME_SIZE_MAX] = "";
     tfd_icu_callback_fn *old;
     const void *old_context;
     int error = 0;

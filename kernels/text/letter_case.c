@@ -8,6 +8,7 @@
 #include "kernels/text/letter_case.h"
 
 #include "common/thread/halt.h"
+#include "config/limits.h"
 #include "kernels/text/icu.h"
 
 #include <stdlib.h>
@@ -15,8 +16,6 @@
 
 #define STRINGS_BETWEEN_LOOKS 1024
 #define REPLACEMENT 0xfffd
-/* A character of UTF-16 has three of UTF-8 at most, and becomes three. */
-#define SIZE_LIMIT (INT32_MAX / 9)
 
 struct units {
     uint16_t *data;
@@ -77,10 +76,10 @@ static enum tfd_code map_string(struct mapper *m, struct tfd_str s,
     int error = 0;
 
     s.size = s.size ? strnlen(s.data, s.size) : 0;
-    if (s.size > SIZE_LIMIT)
+    if (s.size > TFD_LETTERS_SIZE_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "a string of %zu bytes, the case of at most %d changes",
-                        s.size, SIZE_LIMIT);
+                        s.size, TFD_LETTERS_SIZE_MAX);
     TFD_TRY(map_units(m, s, &units, st));
     m->icu->u_strToUTF8(NULL, 0, &size, m->to.data, units, &error);
     if (error != TFD_ICU_BUFFER_OVERFLOW)

@@ -15,14 +15,13 @@
 
 #include <string.h>
 
-#define WIDTHS_MAX 1024
 #define PLACES_BETWEEN_LOOKS 65536
 #define ROWS_BETWEEN_LOOKS 256
 #define INT_MAX_32 INT64_C(2147483647)
 
 struct ngrams {
     struct tfd_str separator, left, right;
-    int64_t width[WIDTHS_MAX];
+    int64_t width[TFD_NGRAM_WIDTHS_MAX];
     int width_count;
     int64_t pad_width; /* negative: as much as the width allows */
     bool keep_short;
@@ -51,8 +50,8 @@ static enum tfd_code ngrams_prepare(const struct tfd_prepare *p, void *state,
     TFD_TRY(tfd_node_int(p->node, "pad_width", &g->pad_width, st));
     TFD_TRY(
         tfd_node_bool(p->node, "preserve_short_sequences", &g->keep_short, st));
-    return tfd_node_ints(p->node, "ngram_widths", g->width, WIDTHS_MAX,
-                         &g->width_count, st);
+    return tfd_node_ints(p->node, "ngram_widths", g->width,
+                         TFD_NGRAM_WIDTHS_MAX, &g->width_count, st);
 }
 
 /* ---- How many ------------------------------------------------------------ */
