@@ -288,6 +288,24 @@ FILLED = {
         input_handle=tf.raw_ops.TensorListScatterV2(
             tensor=tf.zeros([n // 30]), indices=tf.range(n // 30),
             element_shape=np.int32([]), num_elements=-1)),
+    "StringSplitV2": lambda n: tf.raw_ops.StringSplitV2(
+        input=tf.fill([n // 400], b"a b c d " * 10), sep=b" ")[0],
+    "StringSplit": lambda n: tf.raw_ops.StringSplit(
+        input=tf.fill([n // 400], b"a b c d " * 10), delimiter=b" ,")[0],
+    "StringNGrams": lambda n: tf.raw_ops.StringNGrams(
+        data=tf.fill([n // 30], b"a"), data_splits=np.int64([0, n // 30]),
+        separator=b" ", ngram_widths=[1, 2, 3], left_pad=b"", right_pad=b"",
+        pad_width=0, preserve_short_sequences=False)[0],
+    "DenseBincount": lambda n: tf.raw_ops.DenseBincount(
+        input=tf.zeros([n, 1], tf.int32), size=1, weights=tf.zeros([0])),
+    "CropAndResize": lambda n: tf.raw_ops.CropAndResize(
+        image=tf.zeros([1, 2, 2, 1]), boxes=tf.zeros([n // 10000, 4]),
+        box_ind=tf.zeros([n // 10000], tf.int32), crop_size=[100, 100]),
+    "UnravelIndex": lambda n: tf.raw_ops.UnravelIndex(
+        indices=tf.zeros([n // 8], tf.int64),
+        dims=np.int64([2, 2, 2, 2])),
+    "DataFormatDimMap": lambda n: tf.raw_ops.DataFormatDimMap(
+        x=tf.zeros([n], tf.int32)),
 }
 WORK_SECONDS = 1.5
 RESTS_SECONDS = 0.3  # without a tick of the processor: it rests
