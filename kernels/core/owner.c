@@ -32,19 +32,20 @@ static const struct tfd_resource_type reference_type = {
     .free = reference_free,
 };
 
-static enum tfd_code put_names(struct tfd_tensor *out,
-                               const struct tfd_owner *o, struct tfd_status *st)
+static enum tfd_code put_names(struct tfd_tensor *out, struct tfd_str container,
+                               struct tfd_str name, struct tfd_status *st)
 {
     const struct tfd_shape two = {1, {2}};
     struct tfd_tstring *s;
 
     TFD_TRY(tfd_tensor_new(out, TFD_STRING, &two, st));
     s = tfd_tensor_data(out);
-    TFD_TRY(tfd_tstring_set(&s[0], o->container, st));
-    return tfd_tstring_set(&s[1], o->name, st);
+    TFD_TRY(tfd_tstring_set(&s[0], container, st));
+    return tfd_tstring_set(&s[1], name, st);
 }
 
-static enum tfd_code new_reference(const struct tfd_owner *o,
+static enum tfd_code new_reference(struct tfd_str container,
+                                   struct tfd_str name,
                                    struct tfd_resource *target,
                                    struct tfd_variable **out,
                                    struct tfd_status *st)
@@ -55,21 +56,21 @@ static enum tfd_code new_reference(const struct tfd_owner *o,
     if (!x)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a reference to " TFD_STR_FMT,
-                        TFD_STR_ARG(o->name));
+                        TFD_STR_ARG(name));
     tfd_resource_init(&v->resource, &reference_type);
     tfd_lock_init(&v->lock, TFD_LOCK_RESOURCE);
     v->dtype = TFD_STRING;
     v->shape = (struct tfd_shape){1, {2}};
     v->initialized = true;
     x->target = tfd_resource_ref(target);
-    v->name = calloc(1, o->name.size + 1);
+    v->name = calloc(1, name.size + 1);
     if (v->name)
-        snprintf(v->name, o->name.size + 1, TFD_STR_FMT, TFD_STR_ARG(o->name));
-    if (!v->name || put_names(&v->value, o, st) != TFD_OK) {
+        snprintf(v->name, name.size + 1, TFD_STR_FMT, TFD_STR_ARG(name));
+    if (!v->name || put_names(&v->value, container, name, st) != TFD_OK) {
         tfd_resource_unref(&v->resource);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a reference to " TFD_STR_FMT,
-                        TFD_STR_ARG(o->name));
+                        TFD_STR_ARG(name));
     }
     *out = v;
     return TFD_OK;
@@ -200,8 +201,9 @@ static enum tfd_code look_up(struct tfd_kctx *k, struct tfd_owner *o,
                                 arg, &r, st));
     rc = match ? match(k, arg, r, st) : TFD_OK;
     if (rc == TFD_OK)
-        rc = by_reference ? new_reference(o, r, &reference, st)
-                          : new_handle(o, r, &handle, st);
+        rc = by_reference
+                 ? new_reference(o->container, o->name, r, &reference, st)
+                 : new_handle(o, r, &handle, st);
     if (rc != TFD_OK) {
         tfd_resource_unref(r);
         return rc;
@@ -282,11 +284,19 @@ enum tfd_code tfd_owner_find(struct tfd_kctx *k,
                              const struct tfd_resource_type *type,
                              struct tfd_resource **out, struct tfd_status *st)
 {
-    struct tfd_variable *v = k->ref ? k->ref[0] : NULL;
+    return tfd_owner_find_at(k, 0, type, out, st);
+}
+
+enum tfd_code tfd_owner_find_at(struct tfd_kctx *k, int in,
+                                const struct tfd_resource_type *type,
+                                struct tfd_resource **out,
+                                struct tfd_status *st)
+{
+    struct tfd_variable *v = k->ref ? k->ref[in] : NULL;
     struct tfd_resource *target;
 
     if (!v)
-        return tfd_kctx_resource(k, 0, type, out, st);
+        return tfd_kctx_resource(k, in, type, out, st);
     if (v->resource.type == &reference_type) {
         target = ((struct reference *)v)->target;
         if (target->type == type && !TFD_LOAD_ACQUIRE(&target->removed)) {
@@ -295,6 +305,21 @@ enum tfd_code tfd_owner_find(struct tfd_kctx *k,
         }
     }
     return find_by_name(k, v, type, out, st);
+}
+
+enum tfd_code tfd_owner_refer(struct tfd_kctx *k,
+                              const struct tfd_resource_type *type,
+                              struct tfd_status *st)
+{
+    struct tfd_resource *r;
+    const struct tfd_handle *h;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_kctx_resource(k, 0, type, &r, st));
+    h = tfd_kctx_handle(k, 0);
+    rc = new_reference(h->container, h->name, r, &k->ref_out[0], st);
+    tfd_resource_unref(r);
+    return rc;
 }
 
 static void add_both(struct tfd_bytes *b, struct tfd_str container,

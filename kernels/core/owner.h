@@ -59,6 +59,15 @@ enum tfd_code tfd_owner_find(struct tfd_kctx *k,
                              const struct tfd_resource_type *type,
                              struct tfd_resource **out,
                              struct tfd_status *st) TFD_MUST_USE;
+/* The same of another input. */
+enum tfd_code tfd_owner_find_at(struct tfd_kctx *k, int in,
+                                const struct tfd_resource_type *type,
+                                struct tfd_resource **out,
+                                struct tfd_status *st) TFD_MUST_USE;
+/* Output 0 is a reference to what the handle of input 0 names. */
+enum tfd_code tfd_owner_refer(struct tfd_kctx *k,
+                              const struct tfd_resource_type *type,
+                              struct tfd_status *st) TFD_MUST_USE;
 
 /* "CONTAINER NAME" of what input 0 names, for texts. */
 enum tfd_code tfd_owner_add_names(struct tfd_kctx *k, struct tfd_bytes *b,

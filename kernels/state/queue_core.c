@@ -15,11 +15,9 @@
 #include "common/base/container.h"
 #include "kernels/core/kept.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Bytes that are copied at once; 1 MB takes about 100 microseconds. */
 #define BATCH_INLINE_SIZE (UINT32_C(1) << 20)
@@ -41,6 +39,7 @@ struct tfd_queue_attempt {
     struct tfd_job job;
     struct tfd_queue *queue;
     struct tfd_kctx *k;
+    struct tfd_queue_taker *taker; /* NULL: k gets the row, and is finished */
     enum action action;
     bool many, up_to, waiting;
     int64_t wanted; /* rows that are missing yet */
@@ -51,116 +50,6 @@ struct tfd_queue_attempt {
 };
 
 /* ---- Queues -------------------------------------------------------------- */
-
-struct tfd_queue_row *tfd_queue_row_new(int count, struct tfd_status *st)
-{
-    struct tfd_queue_row *row =
-        calloc(1, sizeof(*row) + (size_t)count * sizeof(row->part[0]));
-
-    if (!row)
-        tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                 "no memory for an element of %d components", count);
-    return row;
-}
-
-void tfd_queue_rows_free(struct tfd_queue_row *rows, int count)
-{
-    while (rows) {
-        struct tfd_queue_row *next = rows->next;
-
-        for (int i = 0; i < count; i++)
-            tfd_tensor_unref(&rows->part[i]);
-        free(rows);
-        rows = next;
-    }
-}
-
-static void queue_free(struct tfd_resource *r)
-{
-    struct tfd_queue *q = (struct tfd_queue *)r;
-
-    assert(!q->enqueues.first && !q->dequeues.first);
-    for (int64_t i = 0; i < q->count; i++) {
-        struct tfd_queue_row *row = q->rows[(q->head + i) & (q->room - 1)];
-
-        row->next = NULL;
-        tfd_queue_rows_free(row, q->spec.count);
-    }
-    free(q->rows);
-    free(q->spec.types);
-    free(q->spec.shapes);
-    free(q->name);
-    tfd_lock_deinit(&q->lock);
-    free(q);
-}
-
-const struct tfd_resource_type tfd_queue_type = {
-    .name = "N10tensorflow14QueueInterfaceE",
-    .what = "queue",
-    .free = queue_free,
-};
-
-static void *copy_memory(const void *from, size_t size)
-{
-    void *to = malloc(size + 1);
-
-    if (to && size)
-        memcpy(to, from, size);
-    if (to)
-        ((char *)to)[size] = '\0';
-    return to;
-}
-
-enum tfd_code tfd_queue_make(void *arg, struct tfd_resource **out,
-                             struct tfd_status *st)
-{
-    const struct tfd_queue_order *order = arg;
-    const struct tfd_queue_spec *spec = order->spec;
-    struct tfd_queue *q = calloc(1, sizeof(*q));
-
-    if (!q)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for queue " TFD_STR_FMT,
-                        TFD_STR_ARG(order->name));
-    tfd_resource_init(&q->resource, &tfd_queue_type);
-    tfd_lock_init(&q->lock, TFD_LOCK_RESOURCE);
-    q->spec = *spec;
-    q->spec.types =
-        copy_memory(spec->types, (size_t)spec->count * sizeof(*spec->types));
-    q->spec.shapes = copy_memory(spec->shapes, (size_t)spec->shape_count *
-                                                   sizeof(*spec->shapes));
-    q->name = copy_memory(order->name.data, order->name.size);
-    q->random = order->random;
-    q->drawn_used = 4;
-    if (!q->spec.types || !q->spec.shapes || !q->name) {
-        tfd_resource_unref(&q->resource);
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for queue " TFD_STR_FMT,
-                        TFD_STR_ARG(order->name));
-    }
-    *out = &q->resource;
-    return TFD_OK;
-}
-
-int64_t tfd_queue_size(struct tfd_queue *q)
-{
-    int64_t count;
-
-    tfd_lock(&q->lock);
-    count = q->count;
-    tfd_unlock(&q->lock);
-    return count;
-}
-
-bool tfd_queue_is_closed(struct tfd_queue *q)
-{
-    bool closed;
-
-    tfd_lock(&q->lock);
-    closed = q->closed;
-    tfd_unlock(&q->lock);
-    return closed;
-}
 
 /* Room for one row more, and for all that may come back. */
 static bool reserve_queue(struct tfd_queue *q)
@@ -409,12 +298,31 @@ static enum tfd_code take_kept(const struct tfd_queue_attempt *a,
     return TFD_OK;
 }
 
+/* The one row goes to who asked for it. */
+static void finish_taker(struct tfd_queue_attempt *a, struct tfd_status *st)
+{
+    struct tfd_queue_taker *taker = a->taker;
+    struct tfd_queue_row *row = a->rows;
+
+    if (st->code == TFD_OK && take_kept(a, st) != TFD_OK) {
+        tfd_queue_rows_free(row, a->queue->spec.count);
+        row = NULL;
+    }
+    tfd_resource_unref(&a->queue->resource);
+    free(a);
+    taker->fn(taker, row, st);
+}
+
 static void finish_attempt(struct tfd_queue_attempt *a)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_kctx *k = a->k;
 
     explain(a, &st);
+    if (a->taker) {
+        finish_taker(a, &st);
+        return;
+    }
     if (a->outcome == DONE && a->action == DEQUEUE) {
         if (!a->many)
             hand_out(a, &st);
@@ -489,23 +397,35 @@ static void attempt_cancelled(struct tfd_cancel *c)
     tfd_resource_unref(&q->resource);
 }
 
-/* NULL without memory: k is finished then. */
-static struct tfd_queue_attempt *
-attempt_new(struct tfd_queue *take_q, struct tfd_kctx *k, enum action action)
+/* NULL without memory; drops the queue then. */
+static struct tfd_queue_attempt *make_attempt(struct tfd_queue *take_q,
+                                              struct tfd_kctx *k,
+                                              enum action action,
+                                              struct tfd_status *st)
 {
     struct tfd_queue_attempt *a = calloc(1, sizeof(*a));
-    struct tfd_status st = TFD_STATUS_INIT;
 
     if (!a) {
         tfd_resource_unref(&take_q->resource);
-        tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "no memory to use a queue");
-        tfd_kctx_finish(k, &st);
+        tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory to use a queue");
         return NULL;
     }
     a->queue = take_q;
     a->k = k;
     a->action = action;
     a->cancel.fn = attempt_cancelled;
+    return a;
+}
+
+/* NULL without memory: k is finished then. */
+static struct tfd_queue_attempt *
+attempt_new(struct tfd_queue *take_q, struct tfd_kctx *k, enum action action)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_queue_attempt *a = make_attempt(take_q, k, action, &st);
+
+    if (!a)
+        tfd_kctx_finish(k, &st);
     return a;
 }
 
@@ -544,6 +464,21 @@ void tfd_queue_dequeue(struct tfd_queue *take_q, struct tfd_kctx *k)
 
     if (!a)
         return;
+    a->wanted = 1;
+    begin_attempt(a);
+}
+
+void tfd_queue_dequeue_row(struct tfd_queue *take_q, struct tfd_kctx *k,
+                           struct tfd_queue_taker *t)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_queue_attempt *a = make_attempt(take_q, k, DEQUEUE, &st);
+
+    if (!a) {
+        t->fn(t, NULL, &st);
+        return;
+    }
+    a->taker = t;
     a->wanted = 1;
     begin_attempt(a);
 }

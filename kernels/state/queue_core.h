@@ -106,6 +106,16 @@ void tfd_queue_dequeue_many(struct tfd_queue *take_q, struct tfd_kctx *k,
                             int64_t wanted, bool up_to);
 void tfd_queue_close(struct tfd_queue *take_q, struct tfd_kctx *k, bool cancel);
 
+/* A dequeue whose row is not for the outputs of k: fn gets it, or the failure
+ * and NULL, from any thread and once, possibly before the call has returned; k
+ * stays whoever's it is, and lends its step. */
+struct tfd_queue_taker {
+    void (*fn)(struct tfd_queue_taker *t, struct tfd_queue_row *take_row,
+               const struct tfd_status *st);
+};
+void tfd_queue_dequeue_row(struct tfd_queue *take_q, struct tfd_kctx *k,
+                           struct tfd_queue_taker *t);
+
 /* Closes it, cancelling what waits to enqueue. */
 void tfd_queue_shut(struct tfd_queue *q);
 
