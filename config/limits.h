@@ -440,6 +440,9 @@
  * million words. */
 #define TFD_CANDIDATE_WEIGHTS_MAX (INT64_C(1) << 26)
 
+/* What one ReaderReadUpTo gives, keys and values together. */
+#define TFD_READ_UP_TO_SIZE_MAX ((size_t)2 << 30)
+
 /* What one execution of DecodeCompressed may make of its strings together; a
  * kilobyte can ask for a megabyte.  TensorFlow cuts each at 2^31 - 1. */
 #define TFD_INFLATED_SIZE_MAX (INT64_C(2) << 30)

@@ -266,8 +266,10 @@ static void add_without_returns(struct tfd_bytes *out, const char *data,
     }
 }
 
-enum tfd_code tfd_data_file_line(struct tfd_data_file *f, struct tfd_bytes *out,
-                                 bool *end, struct tfd_status *st)
+/* raw: with carriage returns, and with the newline. */
+static enum tfd_code take_line(struct tfd_data_file *f, bool raw,
+                               struct tfd_bytes *out, bool *end,
+                               struct tfd_status *st)
 {
     const char *newline = NULL;
     bool any = false;
@@ -285,11 +287,27 @@ enum tfd_code tfd_data_file_line(struct tfd_data_file *f, struct tfd_bytes *out,
         newline = memchr(f->buffer + f->at, '\n', n);
         if (newline)
             n = (size_t)(newline - (f->buffer + f->at));
-        add_without_returns(out, f->buffer + f->at, n);
+        if (raw)
+            tfd_bytes_add(out, f->buffer + f->at, n + (newline != NULL));
+        else
+            add_without_returns(out, f->buffer + f->at, n);
         f->at += n + (newline != NULL);
     }
     *end = !any;
     return tfd_bytes_ok(out, "a line", st);
+}
+
+enum tfd_code tfd_data_file_line(struct tfd_data_file *f, struct tfd_bytes *out,
+                                 bool *end, struct tfd_status *st)
+{
+    return take_line(f, false, out, end, st);
+}
+
+enum tfd_code tfd_data_file_raw_line(struct tfd_data_file *f,
+                                     struct tfd_bytes *out, bool *end,
+                                     struct tfd_status *st)
+{
+    return take_line(f, true, out, end, st);
 }
 
 enum tfd_code tfd_data_file_peek(struct tfd_data_file *f, struct tfd_str *out,

@@ -51,6 +51,10 @@ uint64_t tfd_data_file_left(const struct tfd_data_file *f);
  * there is none.  The bytes are the buffer's until the next call. */
 enum tfd_code tfd_data_file_line(struct tfd_data_file *f, struct tfd_bytes *out,
                                  bool *end, struct tfd_status *st) TFD_MUST_USE;
+/* The same with all of its bytes, the newline too, if there is one. */
+enum tfd_code tfd_data_file_raw_line(struct tfd_data_file *f,
+                                     struct tfd_bytes *out, bool *end,
+                                     struct tfd_status *st) TFD_MUST_USE;
 
 /* What is there without waiting, at least a byte unless the file has ended; the
  * buffer's until the next call. */

@@ -65,6 +65,7 @@ BEGIN {
         "linalg math random reduce vector"
     beside["kernels/parse"] = "core"
     beside["kernels/random"] = "core layout vector"
+    beside["kernels/readers"] = "core data_sources io state"
     beside["kernels/reduce"] = "core vector"
     beside["kernels/sparse"] = "core index layout reduce vector"
     beside["kernels/state"] = "core layout math random vector"

@@ -57,4 +57,6 @@ UNMEASURED["print"] = "it writes a line, or makes one"
 UNMEASURED.update(dict.fromkeys(("unicode_decode", "unicode_encode"),
                                 "it does what ICU does"))
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
+UNMEASURED["reader_make"] = "it makes handles; what they read is readers'"
+UNMEASURED["readers"] = OF_A_PIPELINE
 __all__ = ["ROWS", "UNMEASURED"]
