@@ -78,6 +78,17 @@ bool tfd_step_on_cancel(struct tfd_step *s, struct tfd_cancel *c);
 /* After this returns fn is not running and will not run.  False when it ran. */
 bool tfd_step_off_cancel(struct tfd_step *s, struct tfd_cancel *c);
 
+/* Resources that a step has by name, of one type each; they end with it, also
+ * where they were found in a function that it called.  ALREADY_EXISTS for a
+ * second one of the name. */
+enum tfd_code tfd_step_keep(struct tfd_step *s, struct tfd_str name,
+                            struct tfd_resource *r,
+                            struct tfd_status *st) TFD_MUST_USE;
+/* Counted; NULL: there is none.  `take` makes the step forget it. */
+struct tfd_resource *tfd_step_kept(struct tfd_step *s, struct tfd_str name,
+                                   const struct tfd_resource_type *type,
+                                   bool take);
+
 /* ---- Rendezvous: Send and Recv nodes ------------------------------------- */
 
 /* Makes the channel of a Send or Recv node from its attributes, at prepare();

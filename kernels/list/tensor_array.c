@@ -6,12 +6,17 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/kept.h"
-#include "kernels/core/step_handle.h"
+#include "kernels/core/owner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Making -------------------------------------------------------------- */
+
+/* Where the steps of TensorFlow keep them. */
+#define ARRAYS "_tensor_arrays"
+#define GRADIENTS "_tensor_array_grads"
 
 static enum tfd_code read_options(const struct tfd_node *n,
                                   struct tfd_tensor_array *a,
@@ -20,6 +25,8 @@ static enum tfd_code read_options(const struct tfd_node *n,
     TFD_TRY(tfd_node_shape(n, "element_shape", &a->element_shape, st));
     TFD_TRY(tfd_node_bool(n, "dynamic_size", &a->dynamic, st));
     TFD_TRY(tfd_node_bool(n, "clear_after_read", &a->clear_after_read, st));
+    if (tfd_dtype_base(n->out_types[0]) == TFD_STRING)
+        return TFD_OK;
     return tfd_node_bool(n, "identical_element_shapes", &a->identical, st);
 }
 
@@ -28,7 +35,8 @@ enum tfd_code tfd_tensor_array_compute_make(struct tfd_kctx *k,
 {
     struct tfd_tensor_array *a;
     enum tfd_dtype dtype;
-    struct tfd_str name;
+    char name[TFD_STEP_NAME_MAX];
+    struct tfd_str wanted;
     enum tfd_code rc;
     int64_t size;
 
@@ -36,9 +44,11 @@ enum tfd_code tfd_tensor_array_compute_make(struct tfd_kctx *k,
     if (size < 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "Size should be >= 0.");
     TFD_TRY(tfd_node_type(k->node, "dtype", &dtype, st));
-    TFD_TRY(tfd_node_str(k->node, "tensor_array_name", &name, st));
-    TFD_TRY(tfd_tensor_array_flow(k, -1, 1, st));
-    a = tfd_tensor_array_new(dtype, name.size ? name : k->node->name, st);
+    TFD_TRY(tfd_node_str(k->node, "tensor_array_name", &wanted, st));
+    if (k->out_count > 1)
+        TFD_TRY(tfd_tensor_array_flow(k, -1, 1, st));
+    tfd_step_name(k, 0, wanted, name);
+    a = tfd_tensor_array_new(dtype, tfd_str_of(name), st);
     if (!a)
         return TFD_RESOURCE_EXHAUSTED;
     rc = read_options(k->node, a, st);
@@ -48,7 +58,7 @@ enum tfd_code tfd_tensor_array_compute_make(struct tfd_kctx *k,
         tfd_resource_unref(&a->resource);
         return rc;
     }
-    return tfd_step_handle(k, 0, tfd_str_of(a->name), &a->resource, st);
+    return tfd_step_handle(k, 0, ARRAYS, tfd_str_of(a->name), &a->resource, st);
 }
 
 /* ---- Gradients ----------------------------------------------------------- */
@@ -136,23 +146,56 @@ static enum tfd_code make_gradient(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
+/* Gives out g, which is taken.  Its name in older ops is its array's with the
+ * source behind it. */
+static enum tfd_code give_gradient(struct tfd_kctx *k,
+                                   struct tfd_tensor_array *take_g,
+                                   struct tfd_status *st)
+{
+    size_t size = strlen(take_g->name) + strlen(take_g->source) + 2;
+    char *name = malloc(size);
+    enum tfd_code rc;
+
+    if (!name) {
+        tfd_resource_unref(&take_g->resource);
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a gradient");
+    }
+    snprintf(name, size, "%s@%s", take_g->name, take_g->source);
+    rc = tfd_step_handle(k, 0, GRADIENTS, tfd_str_of(name), &take_g->resource,
+                         st);
+    free(name);
+    return rc;
+}
+
+static enum tfd_code check_source(const struct tfd_tensor_array *a,
+                                  struct tfd_status *st)
+{
+    return a->source ? tfd_fail(st, TFD_INVALID_ARGUMENT,
+                                "Input container should be '%s',  but received "
+                                "'%s'",
+                                ARRAYS, GRADIENTS)
+                     : TFD_OK;
+}
+
 static enum tfd_code gradient_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_tensor_array *a, *g;
-    enum tfd_code rc = TFD_OK;
+    struct tfd_tensor_array *a, *g = NULL;
     struct tfd_str source;
+    enum tfd_code rc;
 
     TFD_TRY(tfd_node_str(k->node, "source", &source, st));
     TFD_TRY(tfd_tensor_array_find(k, &a, st));
-    g = find_gradient(a, source);
-    if (!g)
+    rc = check_source(a, st);
+    if (rc == TFD_OK)
+        g = find_gradient(a, source);
+    if (rc == TFD_OK && !g)
         rc = make_gradient(k, a, source, &g, st);
     if (rc == TFD_OK)
         tfd_resource_ref(&g->resource);
     tfd_tensor_array_leave(a);
     TFD_TRY(rc);
-    TFD_TRY(tfd_step_handle(k, 0, tfd_str_of(g->name), &g->resource, st));
-    return tfd_tensor_array_flow(k, 1, 1, st);
+    TFD_TRY(give_gradient(k, g, st));
+    return k->out_count > 1 ? tfd_tensor_array_flow(k, 1, 1, st) : TFD_OK;
 }
 
 /* ---- Elements ------------------------------------------------------------ */
@@ -242,75 +285,57 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 #define STATEFUL .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE
 
+#define OPTIONS                                                   \
+    "element_shape: shape = { unknown_rank: true }; "             \
+    "dynamic_size: bool = false; clear_after_read: bool = true; " \
+    "tensor_array_name: string = ''"
+#define ARRAY(name_, outputs_, more_, shape_)                             \
+    {                                                                     \
+        .name = name_, .inputs = "size: int32", .outputs = outputs_,      \
+        .attrs = "dtype: type; " more_ OPTIONS, .checks = "size: scalar", \
+        .key = "dtype", .shape = shape_, STATEFUL                         \
+    }
+#define GRADIENT(name_, inputs_, outputs_, shape_)             \
+    {                                                          \
+        .name = name_, .inputs = inputs_, .outputs = outputs_, \
+        .attrs = "source: string", .shape = shape_, STATEFUL   \
+    }
+#define FROM_RESOURCE "handle: resource, flow_in: float"
+#define TO_RESOURCE "grad_handle: resource, flow_out: float"
+#define FROM_STRING "handle: string, flow_in: float"
+
 static const struct tfd_opdef ops[] = {
-    {
-        .name = "TensorArrayV3",
-        .inputs = "size: int32",
-        .outputs = "handle: resource, flow: float",
-        .attrs = "dtype: type; "
-                 "element_shape: shape = { unknown_rank: true }; "
-                 "dynamic_size: bool = false; clear_after_read: bool = true; "
-                 "identical_element_shapes: bool = false; "
-                 "tensor_array_name: string = ''",
-        .checks = "size: scalar",
-        .key = "dtype",
-        STATEFUL,
-    },
-    {
-        .name = "TensorArrayGradV3",
-        .inputs = "handle: resource, flow_in: float",
-        .outputs = "grad_handle: resource, flow_out: float",
-        .attrs = "source: string",
-        STATEFUL,
-    },
-    {
-        .name = "TensorArrayGradWithShape",
-        .inputs = "handle: resource, flow_in: float, shape_to_prepend: int32",
-        .outputs = "grad_handle: resource, flow_out: float",
-        .attrs = "source: string",
-        STATEFUL,
-    },
-    {
-        .name = "TensorArrayWriteV3",
-        .inputs = "handle: resource, index: int32, value: T, flow_in: float",
-        .outputs = "flow_out: float",
-        .attrs = "T: type",
-        .checks = "index: scalar",
-        .shape = tfd_shape_scalar,
-        STATEFUL,
-    },
-    {
-        .name = "TensorArrayReadV3",
-        .inputs = "handle: resource, index: int32, flow_in: float",
-        .outputs = "value: dtype",
-        .attrs = "dtype: type",
-        .checks = "index: scalar",
-        .key = "dtype",
-        STATEFUL,
-    },
-    {
-        .name = "TensorArraySizeV3",
-        .inputs = "handle: resource, flow_in: float",
-        .outputs = "size: int32",
-        .shape = tfd_shape_scalar,
-        STATEFUL,
-    },
-    {
-        .name = "TensorArrayCloseV3",
-        .inputs = "handle: resource",
-        .shape = tfd_shape_none,
-        STATEFUL,
-    },
+    ARRAY("TensorArray", "handle: Ref(string)", "", NULL),
+    ARRAY("TensorArrayV2", "handle: string", "", tfd_owner_shape),
+    ARRAY("TensorArrayV3", "handle: resource, flow: float",
+          "identical_element_shapes: bool = false; ", NULL),
+    GRADIENT("TensorArrayGrad", FROM_STRING, "grad_handle: Ref(string)", NULL),
+    GRADIENT("TensorArrayGradV2", FROM_STRING, "grad_handle: string",
+             tfd_owner_shape),
+    GRADIENT("TensorArrayGradV3", FROM_RESOURCE, TO_RESOURCE, NULL),
+    GRADIENT("TensorArrayGradWithShape",
+             FROM_RESOURCE ", shape_to_prepend: int32", TO_RESOURCE, NULL),
+    TFD_TENSOR_ARRAY_USERS(
+        "TensorArrayWrite", ", index: int32, value: T, flow_in: float",
+        .outputs = "flow_out: float", .attrs = "T: type",
+        .checks = "index: scalar", .shape = tfd_shape_scalar),
+    TFD_TENSOR_ARRAY_USERS("TensorArrayRead", ", index: int32, flow_in: float",
+                           .outputs = "value: dtype", .attrs = "dtype: type",
+                           .checks = "index: scalar", .key = "dtype"),
+    TFD_TENSOR_ARRAY_USERS("TensorArraySize", ", flow_in: float",
+                           .outputs = "size: int32", .shape = tfd_shape_scalar),
+    TFD_TENSOR_ARRAY_USERS("TensorArrayClose", "", .shape = tfd_shape_none),
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("TensorArrayV3", tfd_tensor_array_compute_make),
-    TFD_KERNEL_ANY("TensorArrayGradV3", gradient_compute),
+    TFD_TENSOR_ARRAY_KERNELS("TensorArray", tfd_tensor_array_compute_make),
+    TFD_TENSOR_ARRAY_KERNELS("TensorArrayGrad", gradient_compute),
     TFD_KERNEL_ANY("TensorArrayGradWithShape", gradient_compute),
-    TFD_KERNEL_ANY("TensorArrayWriteV3", tfd_tensor_array_compute_write),
-    TFD_KERNEL_ANY("TensorArrayReadV3", tfd_tensor_array_compute_read),
-    TFD_KERNEL_ANY("TensorArraySizeV3", size_compute),
-    TFD_KERNEL_ANY("TensorArrayCloseV3", close_compute),
+    TFD_TENSOR_ARRAY_KERNELS("TensorArrayWrite",
+                             tfd_tensor_array_compute_write),
+    TFD_TENSOR_ARRAY_KERNELS("TensorArrayRead", tfd_tensor_array_compute_read),
+    TFD_TENSOR_ARRAY_KERNELS("TensorArraySize", size_compute),
+    TFD_TENSOR_ARRAY_KERNELS("TensorArrayClose", close_compute),
 };
 
 const struct tfd_family tfd_family_tensor_array = {

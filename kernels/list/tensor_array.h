@@ -6,13 +6,16 @@
  * gradient's source; it adds where it is written twice.  "Flow" is a float that
  * only orders the ops.
  *
+ * The ops have been spelled thrice: with a reference to two strings as handle,
+ * with the strings, and with a resource.
+ *
  * Threads: any; functions on an array that say so need its lock.
  */
 #ifndef TFD_KERNELS_TENSOR_ARRAY_H
 #define TFD_KERNELS_TENSOR_ARRAY_H
 
 #include "common/thread/lock.h"
-#include "kernels/core/runtime.h"
+#include "kernels/core/step_handle.h"
 
 struct tfd_tensor_array_slot {
     struct tfd_tensor value; /* of a gradient also empty, for zeros */
@@ -39,7 +42,7 @@ struct tfd_tensor_array {
     struct tfd_tensor_array *gradients; /* counted; linked by next_gradient */
     struct tfd_tensor_array *next_gradient;
     char *source; /* of a gradient */
-    char name[128];
+    char name[TFD_STEP_NAME_MAX];
 };
 
 extern const struct tfd_resource_type tfd_tensor_array_type;
@@ -75,6 +78,25 @@ tfd_tensor_array_slot_use(struct tfd_tensor_array *a, int64_t index);
 /* What write says of a type or shape that is not the array's. */
 enum tfd_code tfd_tensor_array_flow(struct tfd_kctx *k, int in, int out,
                                     struct tfd_status *st) TFD_MUST_USE;
+
+/* The rows of an op in its three spellings; what follows the handle, and the
+ * rest of the row. */
+#define TFD_TENSOR_ARRAY_USERS(name_, inputs_, ...)                            \
+    {.name = name_,                                                            \
+     .inputs = "handle: Ref(string)" inputs_,                                  \
+     __VA_ARGS__,                                                              \
+     .flags = TFD_OP_STEP_STATE},                                              \
+        {.name = name_ "V2",                                                   \
+         .inputs = "handle: string" inputs_,                                   \
+         __VA_ARGS__,                                                          \
+         .flags = TFD_OP_STEP_STATE},                                          \
+    {                                                                          \
+        .name = name_ "V3", .inputs = "handle: resource" inputs_, __VA_ARGS__, \
+        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE                           \
+    }
+#define TFD_TENSOR_ARRAY_KERNELS(name_, compute_)                          \
+    TFD_KERNEL_ANY(name_, compute_), TFD_KERNEL_ANY(name_ "V2", compute_), \
+        TFD_KERNEL_ANY(name_ "V3", compute_)
 
 /* For all devices; GPU rows have a `range` (place.h). */
 tfd_compute_fn tfd_tensor_array_compute_make, tfd_tensor_array_compute_write,

@@ -64,7 +64,7 @@ enum tfd_code tfd_tensor_array_find(struct tfd_kctx *k,
     struct tfd_tensor_array *a;
     struct tfd_resource *r;
 
-    TFD_TRY(tfd_kctx_resource(k, 0, &tfd_tensor_array_type, &r, st));
+    TFD_TRY(tfd_step_find(k, &tfd_tensor_array_type, &r, st));
     a = (struct tfd_tensor_array *)r;
     tfd_lock(&a->lock);
     *out = a;

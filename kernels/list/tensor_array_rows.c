@@ -19,7 +19,7 @@ struct reading {
     int64_t count, held; /* of `elements`; those beyond `held` are not touched,
                           * so that they take no memory */
     enum tfd_dtype dtype;
-    struct tfd_shape element; /* as far as it is known */
+    struct tfd_shape element; /* as far as the node says it */
     struct tfd_status *st;
 };
 
@@ -34,8 +34,10 @@ static void drop_reading(struct reading *r)
 static enum tfd_code read_locked(struct reading *r, struct tfd_tensor_array *a,
                                  const int32_t *at)
 {
+    struct tfd_shape merged = r->element;
+
     r->dtype = a->dtype;
-    TFD_TRY(tfd_shape_merge(&r->element, &a->element_shape, r->st));
+    TFD_TRY(tfd_shape_merge(&merged, &a->element_shape, r->st));
     if (!at)
         r->count = a->source && a->split_count ? a->split_count : a->count;
     if (r->k->node->out_types[0] != (int)a->dtype)
@@ -129,21 +131,33 @@ static enum tfd_code stack(struct reading *r)
     return put_elements(r);
 }
 
-enum tfd_code tfd_tensor_array_compute_gather(struct tfd_kctx *k,
-                                              struct tfd_status *st)
+static enum tfd_code gather(struct tfd_kctx *k, const int32_t *at,
+                            int64_t count, struct tfd_status *st)
 {
-    struct reading r = {.k = k, .st = st};
-    static const int32_t none[1];
-    const int32_t *at = tfd_tensor_data(&k->in[1]);
+    struct reading r = {.k = k, .count = count, .st = st};
     enum tfd_code rc;
 
     TFD_TRY(tfd_node_shape(k->node, "element_shape", &r.element, st));
-    r.count = tfd_tensor_elements(&k->in[1]);
-    rc = read_all(&r, at ? at : none);
+    rc = read_all(&r, at);
     if (rc == TFD_OK)
         rc = stack(&r);
     drop_reading(&r);
     return rc;
+}
+
+enum tfd_code tfd_tensor_array_compute_gather(struct tfd_kctx *k,
+                                              struct tfd_status *st)
+{
+    static const int32_t none[1];
+    const int32_t *at = tfd_tensor_data(&k->in[1]);
+
+    return gather(k, at ? at : none, tfd_tensor_elements(&k->in[1]), st);
+}
+
+/* All elements, in order. */
+static enum tfd_code pack_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return gather(k, NULL, 0, st);
 }
 
 /* ---- Concat -------------------------------------------------------------- */
@@ -256,6 +270,40 @@ enum tfd_code tfd_tensor_array_compute_scatter(struct tfd_kctx *k,
     return rc == TFD_OK ? tfd_tensor_array_flow(k, 3, 0, st) : rc;
 }
 
+/* A row for each of the elements there are; more of them where it may grow. */
+static enum tfd_code unpack(const struct tfd_kctx *k,
+                            struct tfd_tensor_array *a, struct tfd_status *st)
+{
+    const struct tfd_tensor *value = &k->in[1];
+    int64_t count = value->shape.dim[0];
+
+    if (count != a->count && !(a->dynamic && count > a->count))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input value must have first dimension equal to the "
+                        "array size (%lld vs. %lld)",
+                        (long long)count, (long long)a->count);
+    for (int64_t i = 0; i < count; i++)
+        TFD_TRY(write_rows(k, a, i, value, i, 1, false, st));
+    if (!a->source)
+        a->split_count = a->count;
+    return TFD_OK;
+}
+
+static enum tfd_code unpack_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_tensor_array *a;
+    enum tfd_code rc;
+
+    if (k->in[1].shape.rank < 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input value for unpack must be at least a vector but "
+                        "received shape: []");
+    TFD_TRY(tfd_tensor_array_find(k, &a, st));
+    rc = unpack(k, a, st);
+    tfd_tensor_array_leave(a);
+    return rc == TFD_OK ? tfd_tensor_array_flow(k, 2, 0, st) : rc;
+}
+
 static enum tfd_code check_lengths(const struct tfd_kctx *k,
                                    struct tfd_status *st)
 {
@@ -311,50 +359,56 @@ enum tfd_code tfd_tensor_array_compute_split(struct tfd_kctx *k,
 
 /* ---- Tables -------------------------------------------------------------- */
 
+#define SHAPE "dtype: type; element_shape: shape = { unknown_rank: true }"
+
 static const struct tfd_opdef ops[] = {
-    {
-        .name = "TensorArrayGatherV3",
-        .inputs = "handle: resource, indices: int32, flow_in: float",
-        .outputs = "value: dtype",
-        .attrs = "dtype: type; element_shape: shape = { unknown_rank: true }",
-        .checks = "indices: vector",
-        .key = "dtype",
-        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE,
-    },
-    {
-        .name = "TensorArrayScatterV3",
-        .inputs = "handle: resource, indices: int32, value: T, flow_in: float",
-        .outputs = "flow_out: float",
-        .attrs = "T: type",
-        .checks = "indices: vector",
-        .shape = tfd_shape_scalar,
-        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE,
-    },
-    {
-        .name = "TensorArrayConcatV3",
-        .inputs = "handle: resource, flow_in: float",
+    TFD_TENSOR_ARRAY_USERS("TensorArrayGather",
+                           ", indices: int32, flow_in: float",
+                           .outputs = "value: dtype", .attrs = SHAPE,
+                           .checks = "indices: vector", .key = "dtype"),
+    TFD_TENSOR_ARRAY_USERS(
+        "TensorArrayScatter", ", indices: int32, value: T, flow_in: float",
+        .outputs = "flow_out: float", .attrs = "T: type",
+        .checks = "indices: vector", .shape = tfd_shape_scalar),
+    TFD_TENSOR_ARRAY_USERS(
+        "TensorArrayConcat", ", flow_in: float",
         .outputs = "value: dtype, lengths: int64",
         .attrs = "dtype: type; "
                  "element_shape_except0: shape = { unknown_rank: true }",
+        .key = "dtype"),
+    TFD_TENSOR_ARRAY_USERS(
+        "TensorArraySplit", ", value: T, lengths: int64, flow_in: float",
+        .outputs = "flow_out: float", .attrs = "T: type",
+        .checks = "lengths: vector", .shape = tfd_shape_scalar),
+    {
+        .name = "TensorArrayPack",
+        .inputs = "handle: Ref(string), flow_in: float",
+        .outputs = "value: dtype",
+        .attrs = SHAPE,
         .key = "dtype",
-        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE,
+        .flags = TFD_OP_STEP_STATE,
     },
     {
-        .name = "TensorArraySplitV3",
-        .inputs = "handle: resource, value: T, lengths: int64, flow_in: float",
+        .name = "TensorArrayUnpack",
+        .inputs = "handle: Ref(string), value: T, flow_in: float",
         .outputs = "flow_out: float",
         .attrs = "T: type",
-        .checks = "lengths: vector",
         .shape = tfd_shape_scalar,
-        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE,
+        .flags = TFD_OP_STEP_STATE,
     },
 };
 
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("TensorArrayGatherV3", tfd_tensor_array_compute_gather),
-    TFD_KERNEL_ANY("TensorArrayScatterV3", tfd_tensor_array_compute_scatter),
-    TFD_KERNEL_ANY("TensorArrayConcatV3", tfd_tensor_array_compute_concat),
-    TFD_KERNEL_ANY("TensorArraySplitV3", tfd_tensor_array_compute_split),
+    TFD_TENSOR_ARRAY_KERNELS("TensorArrayGather",
+                             tfd_tensor_array_compute_gather),
+    TFD_TENSOR_ARRAY_KERNELS("TensorArrayScatter",
+                             tfd_tensor_array_compute_scatter),
+    TFD_TENSOR_ARRAY_KERNELS("TensorArrayConcat",
+                             tfd_tensor_array_compute_concat),
+    TFD_TENSOR_ARRAY_KERNELS("TensorArraySplit",
+                             tfd_tensor_array_compute_split),
+    TFD_KERNEL_ANY("TensorArrayPack", pack_compute),
+    TFD_KERNEL_ANY("TensorArrayUnpack", unpack_compute),
 };
 
 const struct tfd_family tfd_family_tensor_array_rows = {

@@ -1,16 +1,16 @@
 /*
  * stack.c - stacks, in which a while loop keeps what its gradient reads in the
- * reverse order.
+ * reverse order.  The older ops name one by a reference to two strings.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/kept.h"
+#include "kernels/core/owner.h"
 #include "kernels/core/step_handle.h"
 
 #include "common/thread/lock.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct stack {
     struct tfd_resource resource;
@@ -20,7 +20,7 @@ struct stack {
     bool closed;
     struct tfd_tensor *tensors;
     int64_t count, capacity;
-    char name[128]; /* for messages */
+    char name[TFD_STEP_NAME_MAX]; /* for messages */
 };
 
 /* ---- Stacks -------------------------------------------------------------- */
@@ -44,12 +44,11 @@ static void stack_free(struct tfd_resource *r)
 static const struct tfd_resource_type stack_type = {"N10tensorflow5StackE",
                                                     "stack", stack_free};
 
-static enum tfd_code new_stack(const struct tfd_kctx *k, int64_t max,
+static enum tfd_code new_stack(struct tfd_kctx *k, int64_t max,
                                struct stack **out, struct tfd_status *st)
 {
     struct stack *s = calloc(1, sizeof(*s));
     struct tfd_str name;
-    size_t n;
 
     if (!s)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a stack");
@@ -61,10 +60,7 @@ static enum tfd_code new_stack(const struct tfd_kctx *k, int64_t max,
         stack_free(&s->resource);
         return TFD_INVALID_ARGUMENT;
     }
-    if (!name.size)
-        name = k->node->name;
-    n = name.size < sizeof(s->name) ? name.size : sizeof(s->name) - 1;
-    memcpy(s->name, name.data, n);
+    tfd_step_name(k, 0, name, s->name);
     *out = s;
     return TFD_OK;
 }
@@ -128,11 +124,13 @@ static enum tfd_code pop_value(struct tfd_kctx *k, struct stack *s,
 static enum tfd_code stack_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct stack *s = NULL;
-    int64_t max;
+    int64_t max = -1;
 
-    TFD_TRY(tfd_check_int(k, 0, &max, st));
+    if (k->in_count > 0)
+        TFD_TRY(tfd_check_int(k, 0, &max, st));
     TFD_TRY(new_stack(k, max, &s, st));
-    return tfd_step_handle(k, 0, tfd_str_of(s->name), &s->resource, st);
+    return tfd_step_handle(k, 0, "_stacks", tfd_str_of(s->name), &s->resource,
+                           st);
 }
 
 static enum tfd_code find_stack(struct tfd_kctx *k, struct stack **out,
@@ -140,7 +138,7 @@ static enum tfd_code find_stack(struct tfd_kctx *k, struct stack **out,
 {
     struct tfd_resource *r;
 
-    TFD_TRY(tfd_kctx_resource(k, 0, &stack_type, &r, st));
+    TFD_TRY(tfd_step_find(k, &stack_type, &r, st));
     *out = (struct stack *)r;
     tfd_lock(&(*out)->lock);
     return TFD_OK;
@@ -190,44 +188,54 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Tables -------------------------------------------------------------- */
 
+#define STACK(name_, inputs_, handle_, checks_, shape_)       \
+    {                                                         \
+        .name = name_, .inputs = inputs_, .outputs = handle_, \
+        .attrs = "elem_type: type; stack_name: string = ''",  \
+        .checks = checks_, .shape = shape_,                   \
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,        \
+    }
+/* flags_: those of TensorFlow; who has a reference needs none. */
+#define USERS(suffix_, handle_, flags_)                                  \
+    {                                                                    \
+        .name = "StackPush" suffix_,                                     \
+        .inputs = handle_ ", elem: T",                                   \
+        .outputs = "output: T",                                          \
+        .attrs = "T: type; swap_memory: bool = false",                   \
+        .flags = (flags_) | TFD_OP_NO_GRADIENT,                          \
+    },                                                                   \
+        {                                                                \
+            .name = "StackPop" suffix_,                                  \
+            .inputs = handle_,                                           \
+            .outputs = "elem: elem_type",                                \
+            .attrs = "elem_type: type",                                  \
+            .key = "elem_type",                                          \
+            .flags = (flags_) | TFD_OP_NO_GRADIENT,                      \
+        },                                                               \
+    {                                                                    \
+        .name = "StackClose" suffix_, .inputs = handle_,                 \
+        .shape = tfd_shape_none, .flags = (flags_) | TFD_OP_NO_GRADIENT, \
+    }
+
+#define REF "handle: Ref(string)"
+#define RES "handle: resource"
+
 static const struct tfd_opdef ops[] = {
-    {
-        .name = "StackV2",
-        .inputs = "max_size: int32",
-        .outputs = "handle: resource",
-        .attrs = "elem_type: type; stack_name: string = ''",
-        .checks = "max_size: scalar",
-        .shape = tfd_shape_scalar,
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
-    },
-    {
-        .name = "StackPushV2",
-        .inputs = "handle: resource, elem: T",
-        .outputs = "output: T",
-        .attrs = "T: type; swap_memory: bool = false",
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
-    },
-    {
-        .name = "StackPopV2",
-        .inputs = "handle: resource",
-        .outputs = "elem: elem_type",
-        .attrs = "elem_type: type",
-        .key = "elem_type",
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
-    },
-    {
-        .name = "StackCloseV2",
-        .inputs = "handle: resource",
-        .shape = tfd_shape_none,
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
-    },
+    STACK("Stack", "", REF, NULL, tfd_owner_shape),
+    STACK("StackV2", "max_size: int32", RES, "max_size: scalar",
+          tfd_shape_scalar),
+    USERS("", REF, 0),
+    USERS("V2", RES, TFD_OP_STATEFUL),
 };
 
+#define BOTH(name_, ...) \
+    TFD_KERNEL_ANY(name_, __VA_ARGS__), TFD_KERNEL_ANY(name_ "V2", __VA_ARGS__)
+
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL_ANY("StackV2", stack_compute),
-    TFD_KERNEL_ANY("StackPushV2", push_compute),
-    TFD_KERNEL_ANY("StackPopV2", pop_compute),
-    TFD_KERNEL_ANY("StackCloseV2", close_compute),
+    BOTH("Stack", stack_compute),
+    BOTH("StackPush", push_compute),
+    BOTH("StackPop", pop_compute),
+    BOTH("StackClose", close_compute),
 };
 
 const struct tfd_family tfd_family_stack = {

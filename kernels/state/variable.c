@@ -152,7 +152,7 @@ static enum tfd_code make_anonymous(struct tfd_kctx *k, const struct owner *o,
     spec.name = tfd_str_of(name);
     spec.type = &tfd_variable_type;
     TFD_TRY(tfd_variable_make(&spec, &made, st));
-    TFD_TRY(tfd_step_handle(k, 0, spec.name, made, st));
+    TFD_TRY(tfd_step_resource(k, 0, spec.name, made, st));
     handle = *(struct tfd_handle **)tfd_tensor_data(&k->out[0]);
     handle->dtype = spec.dtype;
     handle->shape = spec.shape;

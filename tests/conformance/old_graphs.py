@@ -2,6 +2,7 @@
 
 TensorFlow refuses such names in a graph of today, so they cannot be rows."""
 import numpy as np
+from tensorflow.python.framework import op_def_library, op_def_registry
 
 from tests.cluster.client import tf
 
@@ -29,3 +30,22 @@ def old_op(op, outputs, *inputs, **attrs):
         node.attr[name].b = value
     return tf.import_graph_def(graph, name="old", return_elements=[
         "op:%d" % i for i in range(outputs)])
+
+
+def old_node(op, *inputs, **attrs):
+    """The outputs of an old op that takes part in the graph of today; a lone
+    one by itself."""
+    graph, definition = tf.GraphDef(), op_def_registry.get(op)
+    graph.versions.producer = PRODUCER
+    node = graph.node.add(name="op", op=op)
+    known = {"in%d:0" % i: tf.constant(x) if not hasattr(x, "op") else x
+             for i, x in enumerate(inputs)}
+    node.input.extend(name[:-2] for name in known)
+    kinds = {attr.name: attr.type for attr in definition.attr}
+    for name, value in attrs.items():
+        node.attr[name].CopyFrom(op_def_library.value_to_attr_value(
+            value, kinds[name], name))
+    outputs = ["op:%d" % i for i in range(len(definition.output_arg))]
+    found = tf.import_graph_def(graph, name="old", input_map=known,
+                                return_elements=outputs or ["op"])
+    return found[0] if len(found) == 1 else found

@@ -145,6 +145,7 @@ static const char *const forwarders[] = {
     "Split",
     "SplitV",
     "Squeeze",
+    "StackPush",
     "StackPushV2",
     "StridedSlice",
     "Sum",
@@ -156,8 +157,9 @@ static const char *const forwarders[] = {
 /* Kernels that put an input where it stays: kernels/core/kept.h.  What of it
  * goes on at once, too, is as with a forwarder. */
 static const char *const keepers[] = {
-    "AssignVariableOp",  "QueueEnqueue",       "QueueEnqueueV2",
-    "StackPushV2",       "TensorArrayWriteV3", "TensorListPushBack",
+    "AssignVariableOp",   "QueueEnqueue",       "QueueEnqueueV2",
+    "StackPush",          "StackPushV2",        "TensorArrayWrite",
+    "TensorArrayWriteV2", "TensorArrayWriteV3", "TensorListPushBack",
     "TensorListSetItem",
 };
 
@@ -193,9 +195,10 @@ static const struct taker {
     bool later;
 } takers[] = {
     {"QueueDequeue", true},       {"QueueDequeueV2", true},
-    {"ReadVariableOp", true},     {"StackPopV2", false},
-    {"TensorArrayReadV3", false}, {"TensorListGetItem", false},
-    {"TensorListPopBack", false},
+    {"ReadVariableOp", true},     {"StackPop", false},
+    {"StackPopV2", false},        {"TensorArrayRead", false},
+    {"TensorArrayReadV2", false}, {"TensorArrayReadV3", false},
+    {"TensorListGetItem", false}, {"TensorListPopBack", false},
 };
 
 /* x may hand out references. */

@@ -193,6 +193,7 @@ void tfd_step_reset(struct tfd_step *s)
     if (left)
         tfd_iter_clear(s->root);
     tfd_iter_reset(s->root);
+    tfd_step_drop_names(s);
     s->failed = 0;
     s->async = 0;
     s->common = NULL;
@@ -216,6 +217,7 @@ void tfd_step_free(struct tfd_step *s)
             tfd_frame_pop_free(&s->free_frames[i]);
     }
     tfd_iter_free(s->root);
+    tfd_step_drop_names(s);
     tfd_cond_deinit(&s->cancel_left);
     tfd_lock_deinit(&s->cancel_lock);
     tfd_lock_deinit(&s->lock);

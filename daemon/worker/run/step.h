@@ -21,6 +21,7 @@
 #ifndef TFD_DAEMON_WORKER_STEP_H
 #define TFD_DAEMON_WORKER_STEP_H
 
+#include "common/base/map.h"
 #include "common/thread/lock.h"
 #include "common/thread/pool.h"
 #include "daemon/worker/run/captures.h"
@@ -133,6 +134,7 @@ struct tfd_step {
 
     struct tfd_lock cancel_lock;
     struct tfd_cond cancel_left;
+    struct tfd_map names; /* of what it keeps: step_names.c */
     struct tfd_cancel *cancels;
     struct tfd_cancel *cancelling; /* its fn runs now */
     pthread_t canceller;
@@ -176,6 +178,8 @@ void tfd_iter_free(struct tfd_iter *it);
 /* Reads the variables that are fetched again, now that nothing of the step runs
  * any more; without a word where one has another shape by now. */
 void tfd_step_read_late(struct tfd_step *s);
+/* step_names.c: lets go of what the step keeps by name. */
+void tfd_step_drop_names(struct tfd_step *s);
 /* cancel.c: calls everything registered, once; later ones are refused. */
 void tfd_step_cancel_all(struct tfd_step *s);
 
