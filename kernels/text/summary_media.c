@@ -11,10 +11,10 @@
 #include "common/base/half.h"
 #include "common/proto/summary.pb.h"
 #include "config/limits.h"
+#include "kernels/codec/png.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/vector/simd.h"
-#include "kernels/text/png.h"
 #include "kernels/text/summary.h"
 
 #include <limits.h>

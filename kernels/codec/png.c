@@ -4,7 +4,7 @@
  * libpng reports an error by a function that must not return; ours jumps back
  * to write_file(), which holds nothing.
  */
-#include "kernels/text/png.h"
+#include "kernels/codec/png.h"
 
 #include <png.h>
 #include <setjmp.h>
