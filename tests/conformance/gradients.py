@@ -137,10 +137,33 @@ def sparse():
                  a_shape=np.array([3, 2]), b=y, adjoint_a=a, adjoint_b=b)
              * [[1.0, 2, 3, 4]], (3,),
              ((4, 3 if a else 2) if b else (3 if a else 2, 4)))
+    sparser()
     case("ReverseSequence", lambda x: raw.ReverseSequence(
         input=x, seq_lengths=[1, 3], seq_dim=1), (2, 3, 2))
     case("ReverseSequence by batch 1", lambda x: raw.ReverseSequence(
         input=x, seq_lengths=[1, 3], seq_dim=0, batch_dim=1), (3, 2))
+
+
+def sparser():
+    """Those that the C API does not know."""
+    at, dims = np.array([[0, 1], [1, 0], [1, 2]]), np.array([2, 3])
+    case("SparseAdd", lambda x, y: raw.SparseAdd(
+        a_indices=at, a_values=x, a_shape=dims, b_indices=at[1:],
+        b_values=y, b_shape=dims, thresh=tf.constant(0, tf.float64))[1],
+        (3,), (2,))
+    case("SparseSlice", lambda x: raw.SparseSlice(
+        indices=at, values=x, shape=dims, start=np.array([1, 0]),
+        size=np.array([1, 2]))[1], (3,))
+    for axes, kept in (([1], False), ([0], True), ([-1, 0], False), (1, True)):
+        case("SparseReduceSum by %s" % axes, lambda x, a=axes, k=kept:
+             raw.SparseReduceSum(input_indices=at, input_values=x, input_shape=dims,
+                                 reduction_axes=a, keep_dims=k), (3,))
+    case("SparseSoftmax", lambda x: raw.SparseSoftmax(
+        sp_indices=at, sp_values=x, sp_shape=dims), (3,))
+    for op in (raw.SparseDenseCwiseMul, raw.SparseDenseCwiseDiv):
+        for shape in ((2, 3), (3,), (2, 1)):
+            case("%s by %s" % (op.__name__, shape), lambda x, y, o=op: o(
+                sp_indices=at, sp_values=x, sp_shape=dims, dense=y), (3,), shape)
 
 
 def batches():

@@ -108,6 +108,32 @@ row("sparse_rows", "SparseFillEmptyRows", {
     "half empty": lambda n: [entries(n // 64 * 64, 1), x(n // 64 * 32),
                              dims(n // 64 * 64, 1), const(0)]}, REALS,
     limit=False, heavy=8)
+
+
+def sparse(n, width):
+    """Indices, values and shape of rows of that width."""
+    return [entries(n // width * width, width), x(n // width * width // 2),
+            dims(n, width)]
+
+
+row("sparse_slice", "SparseSlice", {"x64": lambda n: [
+    *sparse(n, 64), stored("int64", (2,), lambda: tf.constant([0, 8], tf.int64)),
+    stored("int64", (2,), lambda: tf.constant([n, 48], tf.int64))]}, REALS,
+    limit=False, heavy=8)
+for axis in (0, 1):
+    row("sparse_concat", "SparseConcat", {"x64 along %d" % axis: lambda n: [
+        [part, part] for part in sparse(n // 2, 64)]}, REALS,
+        {"concat_dim": axis}, limit=False, heavy=16)
+row("sparse_union", "SparseSparseMaximum", {
+    "x64": lambda n: sparse(n // 2, 64) + sparse(n // 2, 64)}, REALS,
+    limit=False, heavy=16)
+row("sparse_reduce", "SparseReduceSum SparseReduceMax", {
+    "%s of x64" % name: lambda n, a=axis: [*sparse(n, 64), a]
+    for name, axis in (("rows", 1), ("columns", 0))}, REALS, limit=False, heavy=16)
+row("sparse_cwise", "SparseDenseCwiseMul", {"x64": lambda n: [
+    *sparse(n, 64), x(n // 64, 64)]}, REALS, limit=False, heavy=8)
+row("sparse_softmax", "SparseSoftmax", {"x64": lambda n: sparse(n, 64)}, REALS,
+    limit=False, heavy=16)
 for operation in ("intersection", "a-b", "union"):
     row("sets", "DenseToDenseSetOperation", {
         "%s x64" % operation: lambda n: [

@@ -280,7 +280,9 @@ static const char *const others[] = {
     "SparseFillEmptyRows", "PadV2", "SparseTensorDenseMatMul",
     "SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN",
     "SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments",
-    "SparseSegmentSqrtNWithNumSegments",
+    "SparseSegmentSqrtNWithNumSegments", "SparseAdd", "SparseSlice",
+    "SparseReduceSum", "SparseSoftmax", "SparseDenseCwiseMul",
+    "SparseDenseCwiseDiv",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
     "FusedBatchNormV3", "ResizeBilinear", "ResizeBicubic", "CropAndResize",

@@ -1,0 +1,138 @@
+/*
+ * sparse_pick.c - see sparse_pick.h.
+ */
+#include "kernels/sparse/sparse_pick.h"
+
+#include "kernels/core/element.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum tfd_code tfd_sparse_numbers(struct tfd_tensor *out, int64_t n,
+                                 struct tfd_status *st)
+{
+    struct tfd_shape shape;
+
+    TFD_TRY(tfd_shape_make(&shape, &n, 1, st));
+    return tfd_tensor_new(out, TFD_INT64, &shape, st);
+}
+
+enum tfd_code tfd_sparse_pick_values(enum tfd_dtype dtype, void *to,
+                                     const void *from, const int64_t *order,
+                                     int64_t count, struct tfd_status *st)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (tfd_sparse_stops(i))
+            return tfd_halt_fail(st);
+        if (order[i] >= 0)
+            TFD_TRY(tfd_elements_copy(dtype, tfd_element_at(to, dtype, i),
+                                      tfd_element_of(from, dtype, order[i]), 1,
+                                      st));
+    }
+    return TFD_OK;
+}
+
+enum tfd_code tfd_sparse_pick_rows(int64_t *to, const int64_t *from, int rank,
+                                   const int64_t *order, int64_t count,
+                                   struct tfd_status *st)
+{
+    if (rank == 0)
+        return TFD_OK;
+    for (int64_t i = 0; i < count; i++) {
+        if (tfd_sparse_stops(i))
+            return tfd_halt_fail(st);
+        if (order[i] >= 0)
+            memcpy(to + i * rank, from + order[i] * rank,
+                   (size_t)rank * sizeof(*to));
+    }
+    return TFD_OK;
+}
+
+enum tfd_code tfd_sparse_pick(struct tfd_kctx *k, const struct tfd_sparse *s,
+                              const int64_t *order, int64_t count, int index,
+                              int values, struct tfd_status *st)
+{
+    const struct tfd_shape matrix = {2, {count, s->rank}},
+                           vector = {1, {count}};
+    enum tfd_dtype dtype = s->values->dtype;
+
+    TFD_TRY(tfd_kctx_output(k, index, TFD_INT64, &matrix, st));
+    TFD_TRY(tfd_kctx_output(k, values, dtype, &vector, st));
+    TFD_TRY(tfd_sparse_pick_rows(tfd_tensor_data(&k->out[index]), s->index,
+                                 s->rank, order, count, st));
+    return tfd_sparse_pick_values(dtype, tfd_tensor_data(&k->out[values]),
+                                  tfd_tensor_data(s->values), order, count, st);
+}
+
+enum tfd_code tfd_sparse_put_dims(struct tfd_kctx *k, int out,
+                                  const int64_t *dim, int rank,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape vector = {1, {rank}};
+
+    TFD_TRY(tfd_kctx_output(k, out, TFD_INT64, &vector, st));
+    if (rank > 0)
+        memcpy(tfd_tensor_data(&k->out[out]), dim, (size_t)rank * sizeof(*dim));
+    return TFD_OK;
+}
+
+enum tfd_code tfd_sparse_check_dims(const int64_t *dim, int64_t rank,
+                                    struct tfd_status *st)
+{
+    int64_t n = 1;
+
+    if (rank > TFD_RANK_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "a sparse tensor of rank %" PRId64 "; the limit is %d",
+                        rank, TFD_RANK_MAX);
+    for (int64_t d = 0; d < rank; d++) {
+        const int64_t before = n;
+
+        if (dim[d] < 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Expected shape dimensions to be non-negative, got "
+                            "%" PRId64,
+                            dim[d]);
+        if (__builtin_mul_overflow(n, dim[d], &n))
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Encountered overflow when multiplying %" PRId64
+                            " with %" PRId64 ", result: -1",
+                            before, dim[d]);
+    }
+    return TFD_OK;
+}
+
+/* "[1, 2]" */
+static const char *tuple_text(const int64_t *index, int rank, char *text)
+{
+    int at = snprintf(text, TFD_SPARSE_TEXT_MAX, "[");
+
+    for (int d = 0; d < rank && at < TFD_SPARSE_TEXT_MAX - 32; d++)
+        at += snprintf(text + at, (size_t)(TFD_SPARSE_TEXT_MAX - at),
+                       "%s%" PRId64, d ? ", " : "", index[d]);
+    snprintf(text + at, (size_t)(TFD_SPARSE_TEXT_MAX - at), "]");
+    return text;
+}
+
+enum tfd_code tfd_sparse_check_tuples(const struct tfd_sparse *s,
+                                      struct tfd_status *st)
+{
+    char text[TFD_SPARSE_TEXT_MAX];
+    const int64_t *index = s->index;
+
+    for (int64_t i = 0; i < s->count; i++, index += s->rank) {
+        bool inside = true;
+
+        if (tfd_sparse_stops(i))
+            return tfd_halt_fail(st);
+        for (int d = 0; d < s->rank; d++)
+            inside &= index[d] >= 0 && index[d] < s->dim[d];
+        if (!inside)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Sparse index tuple indices[%" PRId64
+                            ", :] = %s is out of bounds",
+                            i, tuple_text(index, s->rank, text));
+    }
+    return TFD_OK;
+}
