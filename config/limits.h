@@ -483,6 +483,10 @@
  * together, or of one of them: ICU counts to 2^31. */
 #define TFD_DECODED_SIZE_MAX ((size_t)2 << 30)
 
+/* Nodes of the tree of one beam search of CTCBeamSearchDecoder, of 80 bytes
+ * each: a width of 1,000 over 10,000 steps, if no two beginnings were alike. */
+#define TFD_CTC_NODES_MAX (1 << 24)
+
 /* A text that Print or StringFormat makes: the values of a tensor with all of
  * its elements, or of many tensors. */
 #define TFD_PRINTED_SIZE_MAX ((size_t)1 << 30)

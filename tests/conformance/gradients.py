@@ -340,6 +340,9 @@ def images():
             ksize=[1, 2, 2, 1], **window), (2, 5, 4, 2))
     # TensorFlow's C++ gradient forgets the attributes; Python's has them.
     case("LRN in float", lambda x: raw.LRN(input=single(x)), (1, 2, 2, 5))
+    case("CTCLoss", lambda x: raw.CTCLoss(
+        inputs=x, labels_indices=[[0, 0], [0, 1], [1, 0]],
+        labels_values=[1, 1, 0], sequence_length=[4, 3])[0], (4, 2, 3))
     for op in (raw.FusedBatchNorm, raw.FusedBatchNormV2, raw.FusedBatchNormV3):
         for training in (True, False):
             case("%s in float, %s" % (op.__name__, training), lambda x, a, b,

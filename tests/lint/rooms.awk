@@ -63,7 +63,7 @@ BEGIN {
     beside["kernels/list"] = "core"
     beside["kernels/math"] = "core layout list state vector"
     beside["kernels/nn"] = "conv core io layout " \
-        "linalg math random reduce vector"
+        "linalg math random reduce sparse vector"
     beside["kernels/parse"] = "core"
     beside["kernels/random"] = "core layout vector"
     beside["kernels/readers"] = "core data_sources io state"

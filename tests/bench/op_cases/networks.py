@@ -56,6 +56,19 @@ row("max_pool_index", "MaxPoolWithArgmax", {
 row("dilation", "Dilation2D", {
     "3x3 x16": lambda n: [image(n, 16), x(3, 3, 16)]}, REALS,
     {**SAME, "rates": [1, 1, 1, 1]}, heavy=30)
+LABELS = [[b, i] for b in range(8) for i in range(8)]
+row("ctc_loss", "CTCLoss", {
+    "x8 x32": lambda n: [x(max(16, n // 256), 8, 32), LABELS,
+                         [i % 31 for i in range(64)],
+                         [max(16, n // 256)] * 8]}, REALS, limit=False,
+    heavy=100)
+row("ctc_decoder", "CTCGreedyDecoder", {
+    "x8 x32": lambda n: [x(max(1, n // 256), 8, 32),
+                         [max(1, n // 256)] * 8]}, REALS, limit=False)
+row("ctc_decoder", "CTCBeamSearchDecoder", {
+    "x8 x32": lambda n: [x(max(1, n // 256), 8, 32),
+                         [max(1, n // 256)] * 8]}, REALS,
+    {"beam_width": 16, "top_paths": 1}, limit=False, heavy=1000)
 row("lrn", "LRN", {"x64": lambda n: [image(n, 64)]}, FLOAT, work=30, heavy=4)
 row("resize", "ResizeBilinear ResizeBicubic", {
     "x3 up": lambda n: [image(n // 4, 3), [side(n // 3)] * 2],
