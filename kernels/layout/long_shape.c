@@ -150,6 +150,8 @@ static const struct tfd_long_row rows[] = {
     FLAT("Exp"),
     {.op = "ExpandDims", .run = tfd_long_expand, .growth = TFD_GROWS_BY_ONE},
     FLAT("Expm1"),
+    FLAT("FakeQuantWithMinMaxArgs"),
+    FLAT("FakeQuantWithMinMaxArgsGradient"),
     SIZES("Fill"),
     FLAT("Floor"),
     BROADCAST("FloorDiv"),

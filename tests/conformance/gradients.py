@@ -339,6 +339,13 @@ def images():
             **{"value" if o is raw.AvgPool else "input": x},
             ksize=[1, 2, 2, 1], **window), (2, 5, 4, 2))
     # TensorFlow's C++ gradient forgets the attributes; Python's has them.
+    case("FakeQuantWithMinMaxArgs in float", lambda x:
+         raw.FakeQuantWithMinMaxArgs(inputs=single(x), min=0.2, max=1.0,
+                                     num_bits=3), (2, 3))
+    for op in ("FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel"):
+        case(op + " in float", lambda x, y, z, o=getattr(raw, op): o(
+            inputs=single(x), min=single(y) - 1, max=single(z),
+            narrow_range=True), (2, 3), *[(3,) if "Channel" in op else ()] * 2)
     case("LRN in float", lambda x: raw.LRN(input=single(x)), (1, 2, 2, 5))
     case("CTCLoss", lambda x: raw.CTCLoss(
         inputs=x, labels_indices=[[0, 0], [0, 1], [1, 0]],

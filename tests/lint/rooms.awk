@@ -65,6 +65,7 @@ BEGIN {
     beside["kernels/nn"] = "conv core io layout " \
         "linalg math random reduce sparse vector"
     beside["kernels/parse"] = "core"
+    beside["kernels/quantized"] = "core math reduce vector"
     beside["kernels/random"] = "core layout vector"
     beside["kernels/readers"] = "core data_sources io state"
     beside["kernels/reduce"] = "core vector"

@@ -3,7 +3,8 @@ import importlib
 
 from tests.bench.op_cases.table import ROWS
 
-for module in ("elementwise", "arrays", "rows", "networks", "kept", "files"):
+for module in ("elementwise", "arrays", "rows", "networks", "quantized", "kept",
+               "files"):
     importlib.import_module("tests.bench.op_cases." + module)
 
 ROWS.sort(key=lambda found: found.family)

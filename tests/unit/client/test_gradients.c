@@ -287,7 +287,10 @@ static const char *const others[] = {
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
     "FusedBatchNormV3", "ResizeBilinear", "ResizeBicubic", "CropAndResize",
     /* of labels: tests/conformance */
-    "CTCLoss", NULL};
+    "CTCLoss",
+    /* a straight line through steps: tests/conformance */
+    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars",
+    "FakeQuantWithMinMaxVarsPerChannel", NULL};
 
 static void test_gradients_are_limits_of_differences(void **state)
 {
