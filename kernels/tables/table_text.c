@@ -5,12 +5,11 @@
  * The file is read whole before the table is locked.
  */
 #include "common/base/atomic.h"
-#include "config/limits.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
-#include "kernels/io/file.h"
 #include "kernels/io/file_check.h"
 #include "kernels/tables/lookup_table.h"
+#include "kernels/tables/text_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,14 +24,9 @@ struct state {
     char delimiter;
 };
 
-/* The file, and the line that is read. */
 struct reading {
     const struct state *state;
-    struct tfd_str name;
-    char *text;
-    size_t size, at;
-    int64_t count; /* of lines before this one */
-    struct tfd_str line;
+    struct tfd_text_lines lines;
 };
 
 /* ---- Attributes ---------------------------------------------------------- */
@@ -67,63 +61,14 @@ static enum tfd_code check_number(int64_t index, enum tfd_dtype dtype,
                     what, small, tfd_dtype_name((int)dtype));
 }
 
-/* ---- Lines --------------------------------------------------------------- */
-
-/* A carriage return at its end is no part of a line. */
-static size_t without_return(const char *line, size_t n)
-{
-    return n && line[n - 1] == '\r' ? n - 1 : n;
-}
-
-static enum tfd_code at_end(const struct reading *r, struct tfd_status *st)
-{
-    if (r->state->vocab_size > r->count)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Invalid vocab_size in " TFD_STR_FMT
-                        ": expected %lld but got %lld",
-                        TFD_STR_ARG(r->name), (long long)r->state->vocab_size,
-                        (long long)r->count);
-    if (r->count == 0)
-        return tfd_fail(st, TFD_OUT_OF_RANGE, "Read less bytes than requested");
-    return TFD_OK;
-}
-
-/* *more is false behind the last line that is wanted. */
-static enum tfd_code next_line(struct reading *r, bool *more,
-                               struct tfd_status *st)
-{
-    char *line = r->text + r->at, *end;
-    size_t n = r->size - r->at;
-
-    *more = false;
-    if (r->state->vocab_size == 0)
-        return tfd_fail(st, TFD_OUT_OF_RANGE,
-                        "Finished reading 0 of lines from " TFD_STR_FMT,
-                        TFD_STR_ARG(r->name));
-    if (r->count == r->state->vocab_size)
-        return TFD_OK;
-    if (n == 0)
-        return at_end(r, st);
-    end = memchr(line, '\n', n);
-    if (end)
-        n = (size_t)(end - line);
-    r->at += n + (end ? 1 : 0);
-    r->line = (struct tfd_str){line, without_return(line, n)};
-    if (r->line.size == 0)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Invalid content in " TFD_STR_FMT
-                        ": empty line found at position %zu.",
-                        TFD_STR_ARG(r->name), r->at);
-    *more = true;
-    return TFD_OK;
-}
+/* ---- Columns ------------------------------------------------------------- */
 
 /* Column `index`; false where the line has not that many.  *count: how many it
  * has then. */
 static bool column(const struct reading *r, int64_t index, struct tfd_str *out,
                    int64_t *count)
 {
-    struct tfd_str rest = r->line;
+    struct tfd_str rest = r->lines.line;
 
     for (*count = 1;; ++*count) {
         const char *end =
@@ -152,8 +97,8 @@ static enum tfd_code check_columns(const struct reading *r,
                     "Invalid number of columns in " TFD_STR_FMT
                     " line %lld (" TFD_STR_FMT ") : expected at least %lld "
                     "got %lld",
-                    TFD_STR_ARG(r->name), (long long)r->count,
-                    TFD_STR_ARG(r->line), (long long)last + 1,
+                    TFD_STR_ARG(r->lines.name), (long long)r->lines.count,
+                    TFD_STR_ARG(r->lines.line), (long long)last + 1,
                     (long long)count);
 }
 
@@ -220,7 +165,7 @@ static enum tfd_code read_field(const struct reading *r, struct tfd_str field,
     }
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "Field " TFD_STR_FMT " in line %lld is not a valid %s.",
-                    TFD_STR_ARG(field), (long long)r->count,
+                    TFD_STR_ARG(field), (long long)r->lines.count,
                     tfd_dtype_name((int)dtype));
 }
 
@@ -228,12 +173,13 @@ static enum tfd_code read_item(const struct reading *r, int64_t index,
                                enum tfd_dtype dtype, union item *out,
                                struct tfd_status *st)
 {
-    struct tfd_str field = r->line;
+    struct tfd_str field = r->lines.line;
     int64_t count;
 
     memset(out, 0, sizeof(*out));
     if (index == LINE_NUMBER) {
-        out->i64 = (int64_t)((uint64_t)r->count + (uint64_t)r->state->offset);
+        out->i64 =
+            (int64_t)((uint64_t)r->lines.count + (uint64_t)r->state->offset);
         return TFD_OK;
     }
     if (index >= 0)
@@ -270,10 +216,10 @@ static enum tfd_code fill_lines(struct reading *r, struct tfd_table *t,
     tfd_lock(&t->lock);
     if (!tfd_table_ready(t)) {
         while (rc == TFD_OK && more) {
-            rc = next_line(r, &more, st);
+            rc = tfd_text_lines_next(&r->lines, &more, st);
             if (rc == TFD_OK && more)
                 rc = put_line(r, t, st);
-            r->count++;
+            r->lines.count++;
         }
         if (rc == TFD_OK)
             TFD_STORE_RELEASE(&t->initialized, 1);
@@ -303,19 +249,16 @@ static enum tfd_code fill_from_file(struct tfd_kctx *k, struct tfd_table *t,
 {
     struct reading r = {.state = k->state};
     struct tfd_file_access *access;
-    struct tfd_bytes contents;
     enum tfd_code rc;
 
     TFD_TRY(check_inputs(k, t, st));
-    r.name = tfd_tstring_view(tfd_tensor_data(&k->in[1]));
     TFD_TRY(tfd_file_check(k, &access, st));
-    tfd_bytes_init(&contents, (size_t)TFD_FILE_READ_SIZE_MAX);
-    rc = tfd_file_read_all(access, r.name, &contents, st);
-    r.text = contents.data;
-    r.size = contents.size;
+    rc = tfd_text_lines_open(&r.lines, access,
+                             tfd_tstring_view(tfd_tensor_data(&k->in[1])),
+                             r.state->vocab_size, st);
     if (rc == TFD_OK)
         rc = fill_lines(&r, t, st);
-    tfd_bytes_deinit(&contents);
+    tfd_text_lines_close(&r.lines);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /*
- * string.c - StringJoin, ShardedFilename.
+ * string.c - StringJoin, ShardedFilename, ShardedFilespec.
  */
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
@@ -104,29 +104,47 @@ static enum tfd_code join_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* ---- ShardedFilename ----------------------------------------------------- */
+/* ---- ShardedFilename, ShardedFilespec ------------------------------------ */
+
+/* The base name with a tail. */
+static enum tfd_code give_name(struct tfd_kctx *k, const char *tail,
+                               struct tfd_status *st)
+{
+    static const struct tfd_shape scalar = {0, {0}};
+    size_t n = strlen(tail);
+    struct tfd_str base;
+    struct tfd_tstring *y;
+
+    TFD_TRY(tfd_check_str(k, 0, &base, st));
+    TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &scalar, st));
+    y = tfd_tensor_data(&k->out[0]);
+    TFD_TRY(tfd_tstring_resize(y, base.size + n, st));
+    if (base.size)
+        memcpy(tfd_tstring_room(y), base.data, base.size);
+    memcpy(tfd_tstring_room(y) + base.size, tail, n);
+    return TFD_OK;
+}
 
 static enum tfd_code sharded_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    static const struct tfd_shape scalar = {0, {0}};
     int64_t shard, count;
-    struct tfd_str base;
     char tail[64];
-    struct tfd_tstring *y;
-    int n;
 
-    TFD_TRY(tfd_check_str(k, 0, &base, st));
     TFD_TRY(tfd_check_int(k, 1, &shard, st));
     TFD_TRY(tfd_check_int(k, 2, &count, st));
-    n = snprintf(tail, sizeof(tail), "-%05lld-of-%05lld", (long long)shard,
-                 (long long)count);
-    TFD_TRY(tfd_kctx_output(k, 0, TFD_STRING, &scalar, st));
-    y = tfd_tensor_data(&k->out[0]);
-    TFD_TRY(tfd_tstring_resize(y, base.size + (size_t)n, st));
-    if (base.size)
-        memcpy(tfd_tstring_room(y), base.data, base.size);
-    memcpy(tfd_tstring_room(y) + base.size, tail, (size_t)n);
-    return TFD_OK;
+    snprintf(tail, sizeof(tail), "-%05lld-of-%05lld", (long long)shard,
+             (long long)count);
+    return give_name(k, tail, st);
+}
+
+static enum tfd_code filespec_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    int64_t count;
+    char tail[64];
+
+    TFD_TRY(tfd_check_int(k, 1, &count, st));
+    snprintf(tail, sizeof(tail), "-\?\?\?\?\?-of-%05lld", (long long)count);
+    return give_name(k, tail, st);
 }
 
 /* ---- Tables -------------------------------------------------------------- */
@@ -152,12 +170,24 @@ static const struct tfd_opdef ops[] = {
         .shape = tfd_shape_scalar,
         .flags = TFD_OP_NO_GRADIENT,
     },
+    {
+        .name = "ShardedFilespec",
+        .inputs = "basename: string, num_shards: int32",
+        .outputs = "filename: string",
+        .attrs = "",
+        .checks = "basename: scalar 'basename must be a scalar, got shape %s'; "
+                  "num_shards: scalar 'num_shards must be a scalar, got "
+                  "shape %s'",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
 };
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("StringJoin", join_compute, .prepare = separator_prepare,
                    .state_size = sizeof(struct tfd_str)),
     TFD_KERNEL_ANY("ShardedFilename", sharded_compute),
+    TFD_KERNEL_ANY("ShardedFilespec", filespec_compute),
 };
 
 const struct tfd_family tfd_family_string = {

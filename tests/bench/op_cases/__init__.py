@@ -59,5 +59,7 @@ UNMEASURED.update(dict.fromkeys(("unicode_decode", "unicode_encode"),
                                 "it does what ICU does"))
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
 UNMEASURED["reader_make"] = "it makes handles; what they read is readers'"
+UNMEASURED.update(dict.fromkeys(("remap_matrix", "vocab_remapping"),
+                                "once, when training goes on with a model"))
 UNMEASURED["readers"] = OF_A_PIPELINE
 __all__ = ["ROWS", "UNMEASURED"]

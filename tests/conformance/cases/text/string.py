@@ -7,3 +7,5 @@ row("StringJoin", [c(many(x(3), x(3))), c(many([b"a", b"b"], b"!")),
                    c(many(x(0), x(0))), bad(many(x(2), x(3)))])
 row("ShardedFilename", [c(b"/a/model", 1, 12), c(b"", 0, 1),
                         bad([b"a"], 0, 1), bad(b"a", [0], 1)])
+row("ShardedFilespec", [c(b"/a/model", 12), c(b"", 0), c(b"x", -1),
+                        c(b"x", 1234567), bad([b"a"], 1), bad(b"a", [1])])
