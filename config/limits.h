@@ -436,6 +436,22 @@
 /* One file read whole (ReadFile, a MetaGraphDef). */
 #define TFD_FILE_READ_SIZE_MAX (INT64_C(8) << 30)
 
+/* Pixels of a picture that is decoded, of all of its frames together, and of
+ * one side: TensorFlow's own. */
+#define TFD_PICTURE_PIXELS_MAX (INT64_C(1) << 29)
+#define TFD_PICTURE_SIDE_MAX (INT64_C(1) << 27)
+
+/* What libjpeg may keep of a progressive picture: two bytes for each channel
+ * of each pixel, of as many as above. */
+#define TFD_JPEG_WORK_SIZE_MAX (INT64_C(5) << 28)
+
+/* Scans of one JPEG, each of which visits all of its pixels; files in use have
+ * 10. */
+#define TFD_JPEG_SCANS_MAX 500
+
+/* A picture's file that is written. */
+#define TFD_PICTURE_FILE_SIZE_MAX ((size_t)INT32_MAX)
+
 /* Weights that classes are sampled by, 16 bytes each; vocabularies have a few
  * million words. */
 #define TFD_CANDIDATE_WEIGHTS_MAX (INT64_C(1) << 26)

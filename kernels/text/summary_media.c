@@ -167,7 +167,12 @@ static enum tfd_code check_image(const struct tfd_kctx *k,
 static enum tfd_code put_image(struct tfd_bytes *b, const struct tfd_shape *x,
                                const uint8_t *pixels, struct tfd_status *st)
 {
-    struct tfd_picture picture = {pixels, x->dim[1], x->dim[2], (int)x->dim[3]};
+    struct tfd_picture picture = {.pixels = pixels,
+                                  .height = x->dim[1],
+                                  .width = x->dim[2],
+                                  .channels = (int)x->dim[3],
+                                  .bits = 8,
+                                  .compression = -1};
     size_t mark = tfd_pb_begin(b, tensorflow_Summary_Value_image_tag), png;
 
     tfd_pb_put_int(b, tensorflow_Summary_Image_height_tag, x->dim[1]);

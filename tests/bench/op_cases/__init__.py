@@ -54,6 +54,8 @@ UNMEASURED.update(dict.fromkeys(("base64", "serialized"),
 UNMEASURED.update(dict.fromkeys((
     "ngrams", "row_fingerprint", "segment_join"), "what StringJoin and "
     "StringToHashBucketFast do, whose rows there are"))
+UNMEASURED.update(dict.fromkeys(("decode_image", "encode_image"),
+                                "it does what libpng and libjpeg do"))
 UNMEASURED["print"] = "it writes a line, or makes one"
 UNMEASURED.update(dict.fromkeys(("unicode_decode", "unicode_encode"),
                                 "it does what ICU does"))
