@@ -64,4 +64,9 @@ UNMEASURED["reader_make"] = "it makes handles; what they read is readers'"
 UNMEASURED.update(dict.fromkeys(("remap_matrix", "vocab_remapping"),
                                 "once, when training goes on with a model"))
 UNMEASURED["readers"] = OF_A_PIPELINE
+UNMEASURED.update({
+    "sparse_count": "it sorts pairs as SparseReorder does, whose row there is",
+    "sparse_bincount": "it counts as DenseBincount does, whose row there is",
+    "edit_distance": "its time is the product of two lengths, not a size's",
+})
 __all__ = ["ROWS", "UNMEASURED"]
