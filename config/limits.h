@@ -451,6 +451,11 @@
 
 /* A picture's file that is written. */
 #define TFD_PICTURE_FILE_SIZE_MAX ((size_t)INT32_MAX)
+/* Events that wait for their file to be written: one of the largest message,
+ * and what may wait with it. */
+#define TFD_EVENT_QUEUE_SIZE_MAX (INT64_C(4) << 30)
+/* So many bytes are written at once, whatever max_queue says. */
+#define TFD_EVENT_QUEUE_KEPT_SIZE_MAX ((size_t)16 << 20)
 
 /* Weights that classes are sampled by, 16 bytes each; vocabularies have a few
  * million words. */

@@ -1,5 +1,6 @@
 /*
- * histogram.c - HistogramSummary.
+ * histogram.c - HistogramSummary, and WriteHistogramSummary, which writes the
+ * same to an event file.
  *
  * Limits of the buckets are TensorFlow's: 1e-12 and each the last times 1.1,
  * up to 1e20, then the largest double; the same negative; zero between.  A
@@ -10,6 +11,7 @@
 #include "common/proto/summary.pb.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
+#include "kernels/text/event_writer.h"
 #include "kernels/text/summary.h"
 #include "kernels/vector/type_rows.h"
 
@@ -127,16 +129,16 @@ static void put_histogram(struct tfd_bytes *b, const struct histogram *h)
 
 /* ---- The operation ------------------------------------------------------- */
 
-static enum tfd_code bad_value(const struct tfd_kctx *k, double value,
-                               struct tfd_status *st)
+/* The two ops have words of their own for it. */
+static enum tfd_code bad_value(double value, struct tfd_str name,
+                               const char *infinity, struct tfd_status *st)
 {
     if (isnan(value))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Nan in summary histogram for: " TFD_STR_FMT,
-                        TFD_STR_ARG(k->node->name));
-    return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "Infinity in Histogram for: " TFD_STR_FMT,
-                    TFD_STR_ARG(k->node->name));
+                        TFD_STR_ARG(name));
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s for: " TFD_STR_FMT, infinity,
+                    TFD_STR_ARG(name));
 }
 
 /* Elements [begin, end) as doubles. */
@@ -159,27 +161,42 @@ struct part {
 
 TFD_REAL_ROWS(WIDEN_REAL, WIDEN)
 TFD_HALF_ROWS(WIDEN_HALF, WIDEN)
+WIDEN(BOOL, tfd_bool, x[i] != 0)
 
 #define PART 256
 
-static enum tfd_code add_all(const struct tfd_kctx *k, struct histogram *h,
-                             struct tfd_status *st)
+/* Adds all of x; *bad is the first that is no number, if one is not. */
+static bool add_all(const struct tfd_kctx *k, const struct tfd_tensor *x,
+                    struct histogram *h, double *bad)
 {
-    int64_t n = tfd_tensor_elements(&k->in[1]);
+    int64_t n = tfd_tensor_elements(x);
     double value[PART];
-    struct part p = {tfd_tensor_data(&k->in[1]), value};
+    struct part p = {tfd_tensor_data(x), value};
 
     for (int64_t i = 0; i < n; i += PART) {
         int64_t end = i + PART < n ? i + PART : n;
 
         k->kernel->range(&p, i, end);
         for (int64_t j = 0; j < end - i; j++) {
-            if (!isfinite(value[j]))
-                return bad_value(k, value[j], st);
+            if (!isfinite(value[j])) {
+                *bad = value[j];
+                return false;
+            }
             add_to_histogram(h, value[j]);
         }
     }
-    return TFD_OK;
+    return true;
+}
+
+static void put_value(struct tfd_summary *s, struct tfd_str tag,
+                      const struct histogram *h)
+{
+    size_t mark;
+
+    tfd_summary_begin(s);
+    mark = tfd_summary_value(s, tag);
+    put_histogram(&s->bytes, h);
+    tfd_pb_finish(&s->bytes, mark);
 }
 
 static enum tfd_code histogram_compute(struct tfd_kctx *k,
@@ -188,16 +205,32 @@ static enum tfd_code histogram_compute(struct tfd_kctx *k,
     struct histogram h;
     struct tfd_summary s;
     struct tfd_str tag;
-    size_t mark;
+    double bad;
 
     TFD_TRY(tfd_summary_tag(k, 0, "tags", &tag, st));
     histogram_init(&h);
-    TFD_TRY(add_all(k, &h, st));
-    tfd_summary_begin(&s);
-    mark = tfd_summary_value(&s, tag);
-    put_histogram(&s.bytes, &h);
-    tfd_pb_finish(&s.bytes, mark);
+    if (!add_all(k, &k->in[1], &h, &bad))
+        return bad_value(bad, k->node->name, "Infinity in Histogram", st);
+    put_value(&s, tag, &h);
     return tfd_summary_end(&s, k, TFD_OK, st);
+}
+
+static enum tfd_code write_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct histogram h;
+    struct tfd_summary s;
+    struct tfd_str tag;
+    double bad;
+
+    TFD_TRY(tfd_check_str(k, 2, &tag, st));
+    if (k->in[3].dtype == TFD_BFLOAT16 && tfd_tensor_elements(&k->in[3]) > 0)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "SummaryFileWriter bfloat16 not supported.");
+    histogram_init(&h);
+    if (!add_all(k, &k->in[3], &h, &bad))
+        return bad_value(bad, tag, "Infinity in summary histogram", st);
+    put_value(&s, tag, &h);
+    return tfd_event_put_summary(k, &s, TFD_OK, st);
 }
 
 static const struct tfd_opdef ops[] = {
@@ -209,13 +242,26 @@ static const struct tfd_opdef ops[] = {
         .shape = tfd_shape_scalar,
         .flags = TFD_OP_NO_GRADIENT,
     },
+    {
+        .name = "WriteHistogramSummary",
+        .inputs = "writer: resource, step: int64, tag: string, values: T",
+        .outputs = "",
+        .attrs = "T: {float, double, int32, uint8, int16, int8, int64, "
+                 "bfloat16, uint16, half, uint32, uint64, bool} = DT_FLOAT",
+        .shape = tfd_shape_none,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
 };
 
-#define ROW(name, number, T) \
-    TFD_KERNEL("HistogramSummary", name, histogram_compute, widen_##name),
+#define WRITE(name)                                                        \
+    TFD_KERNEL("WriteHistogramSummary", name, write_compute, widen_##name, \
+               .flags = TFD_KERNEL_BLOCKS),
+#define ROW(name, number, T)                                               \
+    TFD_KERNEL("HistogramSummary", name, histogram_compute, widen_##name), \
+        WRITE(name)
 
-static const struct tfd_kernel kernels[] = {TFD_REAL_DTYPES(ROW)
-                                                TFD_HALF_DTYPES(ROW)};
+static const struct tfd_kernel kernels[] = {
+    TFD_REAL_DTYPES(ROW) TFD_HALF_DTYPES(ROW) WRITE(BOOL)};
 
 const struct tfd_family tfd_family_histogram = {
     .name = "histogram",

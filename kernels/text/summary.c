@@ -1,7 +1,9 @@
 /*
- * summary.c - ScalarSummary, TensorSummary, TensorSummaryV2, MergeSummary, and
- * what summary.h declares.
+ * summary.c - ScalarSummary, TensorSummary, TensorSummaryV2, MergeSummary;
+ * WriteScalarSummary and WriteSummary, which write the same to an event file;
+ * and what summary.h declares.
  */
+#include "kernels/text/event_writer.h"
 #include "kernels/text/summary.h"
 
 #include "common/base/half.h"
@@ -78,6 +80,16 @@ enum tfd_code tfd_summary_tag(const struct tfd_kctx *k, int in,
                         what[0] == 'T' ? "a " : "");
     *out = tfd_tstring_view(tfd_tensor_data(&k->in[in]));
     return TFD_OK;
+}
+
+bool tfd_summary_is_message(struct tfd_str bytes)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
+    struct tfd_pb_field f;
+
+    while (tfd_pb_next(&r, &f))
+        continue;
+    return !r.failed;
 }
 
 #define NUMBER(name, number, T)                           \
@@ -159,6 +171,29 @@ static enum tfd_code scalar_compute(struct tfd_kctx *k, struct tfd_status *st)
     return tfd_summary_end(&s, k, TFD_OK, st);
 }
 
+/* All that is asked of the value is that there is one. */
+static enum tfd_code write_scalar_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    struct tfd_summary s;
+    struct tfd_str tag;
+    size_t mark;
+
+    TFD_TRY(tfd_check_str(k, 2, &tag, st));
+    if (tfd_tensor_elements(&k->in[3]) == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "value of summary " TFD_STR_FMT " has no elements",
+                        TFD_STR_ARG(tag));
+    if (k->in[3].dtype == TFD_BFLOAT16)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "SummaryFileWriter bfloat16 not supported.");
+    tfd_summary_begin(&s);
+    mark = tfd_summary_value(&s, tag);
+    put_simple_value(&s.bytes, (float)tfd_summary_number(&k->in[3], 0));
+    tfd_pb_finish(&s.bytes, mark);
+    return tfd_event_put_summary(k, &s, TFD_OK, st);
+}
+
 /* ---- TensorSummary ------------------------------------------------------- */
 
 /* Of a message with a tensor; only how many digits it has counts. */
@@ -185,34 +220,48 @@ static void put_tensor(struct tfd_bytes *b, const struct tfd_tensor *t)
     tfd_pb_finish_large(b, mark, likely);
 }
 
-static bool is_message(struct tfd_str bytes)
+/* A value that is the tensor itself; metadata that is no message is none. */
+static void put_tensor_value(struct tfd_bytes *b, struct tfd_str tag,
+                             const struct tfd_tensor *t,
+                             const struct tfd_str *metadata)
 {
-    struct tfd_pb_reader r = tfd_pb_reader_of(bytes);
-    struct tfd_pb_field f;
+    const size_t likely = likely_size(t);
+    size_t mark = tfd_pb_begin_large(b, tensorflow_Summary_value_tag, likely);
 
-    while (tfd_pb_next(&r, &f))
-        continue;
-    return !r.failed;
+    tfd_pb_put_str(b, VALUE_TAG(tag), tag);
+    put_tensor(b, t);
+    if (metadata)
+        tfd_pb_put_str_always(
+            b, VALUE_TAG(metadata),
+            tfd_summary_is_message(*metadata) ? *metadata : TFD_STR_EMPTY);
+    tfd_pb_finish_large(b, mark, likely);
 }
 
 static enum tfd_code tensor_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_str tag, metadata;
-    const size_t likely = likely_size(&k->in[1]);
     struct tfd_summary s;
-    size_t mark;
 
     TFD_TRY(tfd_summary_tag(k, 0, "tag", &tag, st));
     TFD_TRY(
         tfd_summary_tag(k, 2, "serialized_summary_metadata", &metadata, st));
     tfd_summary_begin(&s);
-    mark = tfd_pb_begin_large(&s.bytes, tensorflow_Summary_value_tag, likely);
-    tfd_pb_put_str(&s.bytes, VALUE_TAG(tag), tag);
-    put_tensor(&s.bytes, &k->in[1]);
-    tfd_pb_put_str_always(&s.bytes, VALUE_TAG(metadata),
-                          is_message(metadata) ? metadata : TFD_STR_EMPTY);
-    tfd_pb_finish_large(&s.bytes, mark, likely);
+    put_tensor_value(&s.bytes, tag, &k->in[1], &metadata);
     return tfd_summary_end(&s, k, TFD_OK, st);
+}
+
+static enum tfd_code write_tensor_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    struct tfd_str tag, metadata;
+    struct tfd_summary s;
+
+    TFD_TRY(tfd_check_str(k, 3, &tag, st));
+    TFD_TRY(tfd_check_str(k, 4, &metadata, st));
+    tfd_summary_begin(&s);
+    put_tensor_value(&s.bytes, tag, &k->in[2],
+                     metadata.size > 0 ? &metadata : NULL);
+    return tfd_event_put_summary(k, &s, TFD_OK, st);
 }
 
 /* The first version has no tag: the value is the node's. */
@@ -336,14 +385,34 @@ static const struct tfd_opdef ops[] = {
         .shape = tfd_shape_scalar,
         .flags = TFD_OP_NO_GRADIENT,
     },
+    {
+        .name = "WriteScalarSummary",
+        .inputs = "writer: resource, step: int64, tag: string, value: T",
+        .outputs = "",
+        .attrs = "T: realnumbertype",
+        .shape = tfd_shape_none,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "WriteSummary",
+        .inputs = "writer: resource, step: int64, tensor: T, tag: string, "
+                  "summary_metadata: string",
+        .outputs = "",
+        .attrs = "T: type",
+        .shape = tfd_shape_none,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
 };
 
-#define SCALAR(name, number, T) \
-    TFD_KERNEL("ScalarSummary", name, scalar_compute),
+#define SCALAR(name, number, T)                                      \
+    TFD_KERNEL("ScalarSummary", name, scalar_compute),               \
+        TFD_KERNEL("WriteScalarSummary", name, write_scalar_compute, \
+                   .flags = TFD_KERNEL_BLOCKS),
 
 static const struct tfd_kernel kernels[] = {
-    TFD_REAL_DTYPES(SCALAR) TFD_HALF_DTYPES(SCALAR)
-        TFD_KERNEL_ANY("TensorSummaryV2", tensor_compute),
+    TFD_REAL_DTYPES(SCALAR) TFD_HALF_DTYPES(SCALAR) TFD_KERNEL_ANY(
+        "WriteSummary", write_tensor_compute, .flags = TFD_KERNEL_BLOCKS),
+    TFD_KERNEL_ANY("TensorSummaryV2", tensor_compute),
     TFD_KERNEL_ANY("TensorSummary", named_compute),
     TFD_KERNEL_ANY("MergeSummary", merge_compute),
 };

@@ -39,6 +39,9 @@ enum tfd_code tfd_summary_tag(const struct tfd_kctx *k, int in,
                               const char *what, struct tfd_str *out,
                               struct tfd_status *st) TFD_MUST_USE;
 
+/* Whether these bytes can be a message of any kind. */
+bool tfd_summary_is_message(struct tfd_str bytes);
+
 /* Element i of a tensor of numbers. */
 double tfd_summary_number(const struct tfd_tensor *t, int64_t i);
 

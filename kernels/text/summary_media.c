@@ -1,12 +1,14 @@
 /*
- * summary_media.c - ImageSummary and AudioSummaryV2.
+ * summary_media.c - ImageSummary, AudioSummary and AudioSummaryV2; and
+ * WriteImageSummary and WriteAudioSummary, which write the same to an event
+ * file.
  *
  * Images become PNG files (png.h).
  *
  * Images of floats are scaled: by 255 / max where nothing is negative, else by
  * 127 / max |x| around 128; a pixel that is not finite gets the bad colour.
  *
- * Audio becomes WAV: a header of 44 bytes and samples of 16 bits.
+ * Audio becomes WAV (wav.h).
  */
 #include "common/base/half.h"
 #include "common/proto/summary.pb.h"
@@ -14,7 +16,8 @@
 #include "kernels/codec/png.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
-#include "kernels/vector/simd.h"
+#include "kernels/signal/wav.h"
+#include "kernels/text/event_writer.h"
 #include "kernels/text/summary.h"
 
 #include <limits.h>
@@ -102,26 +105,35 @@ struct images {
     int64_t bad_color_size;
 };
 
+static enum tfd_code take_bad_color(struct images *s,
+                                    const struct tfd_tensor *t,
+                                    struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    s->bad_color_size = tfd_tensor_elements(t);
+    if (t->dtype != TFD_UINT8)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "bad_color must be uint8, got %s",
+                        tfd_dtype_name((int)t->dtype));
+    if (t->shape.rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "bad_color must be a vector, got shape %s",
+                        tfd_shape_text(&t->shape, text));
+    if (s->bad_color_size)
+        memcpy(s->bad_color, tfd_tensor_data(t),
+               s->bad_color_size < 4 ? (size_t)s->bad_color_size : 4);
+    return TFD_OK;
+}
+
 static enum tfd_code bad_color(const struct tfd_node *node, struct images *s,
                                struct tfd_status *st)
 {
     struct tfd_tensor t = TFD_TENSOR_INIT;
-    char text[TFD_SHAPE_TEXT_MAX];
-    enum tfd_code rc = TFD_OK;
+    enum tfd_code rc;
 
     TFD_TRY(tfd_node_tensor(node, "bad_color", &t, st));
-    s->bad_color_size = tfd_tensor_elements(&t);
-    if (t.dtype != TFD_UINT8)
-        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
-                      "bad_color must be uint8, got %s",
-                      tfd_dtype_name((int)t.dtype));
-    else if (t.shape.rank != 1)
-        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
-                      "bad_color must be a vector, got shape %s",
-                      tfd_shape_text(&t.shape, text));
-    else if (s->bad_color_size)
-        memcpy(s->bad_color, tfd_tensor_data(&t),
-               s->bad_color_size < 4 ? (size_t)s->bad_color_size : 4);
+    rc = take_bad_color(s, &t, st);
     tfd_tensor_unref(&t);
     return rc;
 }
@@ -136,9 +148,10 @@ static enum tfd_code image_prepare(const struct tfd_prepare *p, void *state,
 }
 
 static enum tfd_code check_image(const struct tfd_kctx *k,
-                                 const struct images *s, struct tfd_status *st)
+                                 const struct images *s,
+                                 const struct tfd_shape *x,
+                                 struct tfd_status *st)
 {
-    const struct tfd_shape *x = &k->in[1].shape;
     char text[TFD_SHAPE_TEXT_MAX];
 
     if (x->rank != 4 || (x->dim[3] != 1 && x->dim[3] != 3 && x->dim[3] != 4))
@@ -156,7 +169,7 @@ static enum tfd_code check_image(const struct tfd_kctx *k,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Tensor too large for summary %s",
                         tfd_shape_text(x, text));
-    if (s->bad_color_size < x->dim[3])
+    if (k->kernel->range && s->bad_color_size < x->dim[3])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "expected depth <= bad_color.size, got depth = %lld, "
                         "bad_color.size = %lld",
@@ -186,12 +199,12 @@ static enum tfd_code put_image(struct tfd_bytes *b, const struct tfd_shape *x,
 }
 
 /* Image number `index`; `scaled` holds one of bytes where they are floats. */
-static enum tfd_code add_image(struct tfd_kctx *k, struct tfd_summary *s,
-                               struct tfd_str tag, int64_t index,
-                               uint8_t *scaled, struct tfd_status *st)
+static enum tfd_code add_image(struct tfd_kctx *k, const struct images *state,
+                               const struct tfd_tensor *x,
+                               struct tfd_summary *s, struct tfd_str tag,
+                               int64_t index, uint8_t *scaled,
+                               struct tfd_status *st)
 {
-    const struct images *state = k->state;
-    const struct tfd_tensor *x = &k->in[1];
     struct scaling job = {.y = scaled,
                           .pixels = x->shape.dim[1] * x->shape.dim[2],
                           .depth = x->shape.dim[3],
@@ -213,121 +226,119 @@ static enum tfd_code add_image(struct tfd_kctx *k, struct tfd_summary *s,
     return TFD_OK;
 }
 
-static enum tfd_code image_compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code add_images(struct tfd_kctx *k, const struct images *state,
+                                const struct tfd_tensor *x,
+                                struct tfd_summary *s, struct tfd_str tag,
+                                struct tfd_status *st)
 {
-    const struct images *state = k->state;
-    const struct tfd_shape *x = &k->in[1].shape;
+    const int64_t *dim = x->shape.dim;
+    int64_t n = dim[0] < state->max ? dim[0] : state->max;
     enum tfd_code rc = TFD_OK;
     uint8_t *scaled = NULL;
-    struct tfd_summary s;
-    struct tfd_str tag;
-    int64_t n;
 
-    TFD_TRY(tfd_summary_tag(k, 0, "Tags", &tag, st));
-    TFD_TRY(check_image(k, state, st));
-    n = x->dim[0] < state->max ? x->dim[0] : state->max;
     if (n > 0 && k->kernel->range) {
-        scaled = malloc((size_t)(x->dim[1] * x->dim[2] * x->dim[3]));
+        scaled = malloc((size_t)(dim[1] * dim[2] * dim[3]));
         if (!scaled)
             return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                             "no memory for an image");
     }
-    tfd_summary_begin(&s);
     for (int64_t i = 0; i < n && rc == TFD_OK; i++)
-        rc = add_image(k, &s, tag, i, scaled, st);
+        rc = add_image(k, state, x, s, tag, i, scaled, st);
     free(scaled);
+    return rc;
+}
+
+static enum tfd_code image_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct images *state = k->state;
+    struct tfd_summary s;
+    struct tfd_str tag;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_summary_tag(k, 0, "Tags", &tag, st));
+    TFD_TRY(check_image(k, state, &k->in[1].shape, st));
+    tfd_summary_begin(&s);
+    rc = add_images(k, state, &k->in[1], &s, tag, st);
     return tfd_summary_end(&s, k, rc, st);
 }
 
-/* ---- WAV ----------------------------------------------------------------- */
-
-static void put_le(struct tfd_bytes *b, uint32_t v, int size)
+static enum tfd_code write_image_compute(struct tfd_kctx *k,
+                                         struct tfd_status *st)
 {
-    char at[4];
+    struct images state = {.max = *(const int64_t *)k->state};
+    struct tfd_summary s;
+    struct tfd_str tag;
+    enum tfd_code rc;
 
-    for (int i = 0; i < size; i++)
-        at[i] = (char)(uint8_t)(v >> (8 * i));
-    tfd_bytes_add(b, at, (size_t)size);
+    TFD_TRY(tfd_check_str(k, 2, &tag, st));
+    TFD_TRY(take_bad_color(&state, &k->in[4], st));
+    TFD_TRY(check_image(k, &state, &k->in[3].shape, st));
+    tfd_summary_begin(&s);
+    rc = add_images(k, &state, &k->in[3], &s, tag, st);
+    return tfd_event_put_summary(k, &s, rc, st);
 }
 
-#define WAV_HEAD 44
+static enum tfd_code write_image_prepare(const struct tfd_prepare *p,
+                                         void *state, struct tfd_status *st)
+{
+    return tfd_node_int(p->node, "max_images", state, st);
+}
 
-struct samples {
-    const float *x;
-    char *to;
+/* ---- Audio --------------------------------------------------------------- */
+
+struct clips {
+    int64_t max;
+    float rate; /* AudioSummary's, which has no input for it */
 };
-
-/* 32768 times each, rounded to the nearest, a half away from zero, as 16 bits;
- * what does not fit is the nearest that does, and what is no number is 0. */
-TFD_SIMD_LOOP(put_samples)
-{
-    const struct samples *s = arg;
-
-    for (int64_t i = begin; i < end; i++) {
-        float v = s->x[i] * 32768.0f, rest;
-        int32_t whole;
-        int16_t sample;
-
-        v = v > -32768.0f ? v : v != v ? 0 : -32768.0f;
-        v = v < 32767.0f ? v : 32767.0f;
-        whole = (int32_t)v;
-        rest = v - (float)whole;
-        sample = (int16_t)(whole + (rest >= 0.5f) - (rest <= -0.5f));
-        memcpy(s->to + 2 * i, &sample, sizeof(sample));
-    }
-}
-TFD_SIMD_CLONES(put_samples)
-
-static void put_wav(struct tfd_bytes *b, const float *x, int64_t frames,
-                    int64_t channels, uint32_t rate)
-{
-    uint32_t size = (uint32_t)(frames * channels * 2);
-    struct samples samples = {.x = x};
-
-    tfd_bytes_add(b, "RIFF", 4);
-    put_le(b, size + WAV_HEAD - 8, 4);
-    tfd_bytes_add(b, "WAVEfmt ", 8);
-    put_le(b, 16, 4); /* bytes of the format that follows */
-    put_le(b, 1, 2);  /* PCM */
-    put_le(b, (uint32_t)channels, 2);
-    put_le(b, rate, 4);
-    put_le(b, rate * (uint32_t)channels * 2, 4); /* bytes per second */
-    put_le(b, (uint32_t)channels * 2, 2);        /* bytes per frame */
-    put_le(b, 16, 2);                            /* bits per sample */
-    tfd_bytes_add(b, "data", 4);
-    put_le(b, size, 4);
-    samples.to = size ? tfd_bytes_extend(b, size) : NULL;
-    if (samples.to)
-        put_samples(&samples, 0, frames * channels);
-}
-
-/* ---- AudioSummaryV2 ------------------------------------------------------ */
 
 static enum tfd_code outputs_prepare(const struct tfd_prepare *p, void *state,
                                      struct tfd_status *st)
 {
-    return tfd_node_int(p->node, "max_outputs", state, st);
+    return tfd_node_int(p->node, "max_outputs", &((struct clips *)state)->max,
+                        st);
 }
 
-static enum tfd_code check_rate(const struct tfd_kctx *k, float *rate,
-                                struct tfd_status *st)
+static enum tfd_code rate_prepare(const struct tfd_prepare *p, void *state,
+                                  struct tfd_status *st)
 {
-    if (tfd_tensor_elements(&k->in[2]) != 1)
+    struct clips *c = state;
+
+    TFD_TRY(outputs_prepare(p, state, st));
+    return tfd_node_float(p->node, "sample_rate", &c->rate, st);
+}
+
+static enum tfd_code check_rate(float rate, struct tfd_status *st)
+{
+    if (rate > 0)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT, "sample_rate must be > 0");
+}
+
+/* What is asked of it where there is a clip. */
+static enum tfd_code check_rate_max(float rate, struct tfd_status *st)
+{
+    const float most = 9223372036854775808.0f; /* of TensorFlow's text */
+
+    if (rate < 4294967296.0f)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "sample_rate must be in (0, 2^32), got: %.0f",
+                    (double)(rate < most ? rate : most));
+}
+
+static enum tfd_code rate_of(const struct tfd_tensor *t, float *rate,
+                             struct tfd_status *st)
+{
+    if (tfd_tensor_elements(t) != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "sample_rate must be rank-0 or contain a single "
                         "value");
-    *rate = *(const float *)tfd_tensor_data(&k->in[2]);
-    if (!(*rate > 0))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT, "sample_rate must be > 0");
-    if (!(*rate < 4294967296.0f))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "sample_rate must be in (0, 2^32), got: %.0f",
-                        (double)*rate);
+    *rate = *(const float *)tfd_tensor_data(t);
     return TFD_OK;
 }
 
-static enum tfd_code check_audio(const struct tfd_shape *x, int64_t *channels,
-                                 struct tfd_status *st)
+static enum tfd_code check_audio(const struct tfd_shape *x, float rate,
+                                 int64_t *channels, struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
 
@@ -335,16 +346,18 @@ static enum tfd_code check_audio(const struct tfd_shape *x, int64_t *channels,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Tensor must be 3-D or 2-D, got: %s",
                         tfd_shape_text(x, text));
+    TFD_TRY(check_rate(rate, st));
     *channels = x->rank == 2 ? 1 : x->dim[2];
     if (x->dim[0] == 0)
         return TFD_OK;
     if (*channels < 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT, "audio is null");
+    TFD_TRY(check_rate_max(rate, st));
     if (*channels > UINT16_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "num_channels must be in (0, 2^16), got: %lld",
                         (long long)*channels);
-    if (x->dim[1] > (int64_t)(UINT32_MAX - WAV_HEAD) / 2 / *channels)
+    if (!tfd_wav_fits(x->dim[1], *channels))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Provided channels and frames cannot be encoded as a "
                         "WAV: %s",
@@ -363,35 +376,63 @@ static void add_audio(struct tfd_summary *s, const float *x, int64_t frames,
     tfd_pb_put_int(b, tensorflow_Summary_Audio_num_channels_tag, channels);
     tfd_pb_put_int(b, tensorflow_Summary_Audio_length_frames_tag, frames);
     wav = tfd_pb_begin(b, tensorflow_Summary_Audio_encoded_audio_string_tag);
-    put_wav(b, x, frames, channels, whole < 1 ? 1 : (uint32_t)whole);
+    tfd_wav_encode(b, x, frames, channels, whole < 1 ? 1 : (uint32_t)whole);
     tfd_pb_finish(b, wav);
     tfd_pb_put_str(b, tensorflow_Summary_Audio_content_type_tag,
                    TFD_STR("audio/wav"));
     tfd_pb_finish(b, mark);
 }
 
+static enum tfd_code add_clips(struct tfd_summary *s,
+                               const struct tfd_tensor *x, struct tfd_str tag,
+                               int64_t max, float rate, struct tfd_status *st)
+{
+    const int64_t *dim = x->shape.dim;
+    const float *data = tfd_tensor_data(x);
+    int64_t channels = 0, n;
+
+    TFD_TRY(check_audio(&x->shape, rate, &channels, st));
+    n = dim[0] < max ? dim[0] : max;
+    for (int64_t i = 0; i < n; i++) {
+        size_t mark = tfd_summary_value_of(s, tag, "audio", i, max);
+
+        add_audio(s, data ? data + i * dim[1] * channels : NULL, dim[1],
+                  channels, rate);
+        tfd_pb_finish(&s->bytes, mark);
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code audio_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_shape *x = &k->in[1].shape;
-    int64_t channels = 0, n, max = *(const int64_t *)k->state;
-    const float *data = tfd_tensor_data(&k->in[1]);
+    const struct clips *c = k->state;
+    float rate = c->rate;
     struct tfd_summary s;
     struct tfd_str tag;
-    float rate = 0;
+    enum tfd_code rc;
 
     TFD_TRY(tfd_summary_tag(k, 0, "Tag", &tag, st));
-    TFD_TRY(check_audio(x, &channels, st));
-    TFD_TRY(check_rate(k, &rate, st));
-    n = x->dim[0] < max ? x->dim[0] : max;
+    if (k->in_count > 2)
+        TFD_TRY(rate_of(&k->in[2], &rate, st));
     tfd_summary_begin(&s);
-    for (int64_t i = 0; i < n; i++) {
-        size_t mark = tfd_summary_value_of(&s, tag, "audio", i, max);
+    rc = add_clips(&s, &k->in[1], tag, c->max, rate, st);
+    return tfd_summary_end(&s, k, rc, st);
+}
 
-        add_audio(&s, data ? data + i * x->dim[1] * channels : NULL, x->dim[1],
-                  channels, rate);
-        tfd_pb_finish(&s.bytes, mark);
-    }
-    return tfd_summary_end(&s, k, TFD_OK, st);
+static enum tfd_code write_audio_compute(struct tfd_kctx *k,
+                                         struct tfd_status *st)
+{
+    const struct clips *c = k->state;
+    struct tfd_summary s;
+    struct tfd_str tag;
+    enum tfd_code rc;
+    float rate = 0;
+
+    TFD_TRY(tfd_check_str(k, 2, &tag, st));
+    TFD_TRY(rate_of(&k->in[4], &rate, st));
+    tfd_summary_begin(&s);
+    rc = add_clips(&s, &k->in[3], tag, c->max, rate, st);
+    return tfd_event_put_summary(k, &s, rc, st);
 }
 
 /* ---- Tables -------------------------------------------------------------- */
@@ -417,11 +458,41 @@ static const struct tfd_opdef ops[] = {
         .shape = tfd_shape_scalar,
         .flags = TFD_OP_NO_GRADIENT,
     },
+    {
+        .name = "AudioSummary",
+        .inputs = "tag: string, tensor: float",
+        .outputs = "summary: string",
+        .attrs = "sample_rate: float; max_outputs: int >= 1 = 3",
+        .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "WriteImageSummary",
+        .inputs = "writer: resource, step: int64, tag: string, tensor: T, "
+                  "bad_color: uint8",
+        .outputs = "",
+        .attrs = "max_images: int >= 1 = 3; "
+                 "T: {uint8, double, float, half} = DT_FLOAT",
+        .shape = tfd_shape_none,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "WriteAudioSummary",
+        .inputs = "writer: resource, step: int64, tag: string, tensor: float, "
+                  "sample_rate: float",
+        .outputs = "",
+        .attrs = "max_outputs: int >= 1 = 3",
+        .shape = tfd_shape_none,
+        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
 };
 
-#define IMAGE(name, loop)                                 \
-    TFD_KERNEL("ImageSummary", name, image_compute, loop, \
-               .prepare = image_prepare, .state_size = sizeof(struct images))
+#define IMAGE(name, loop)                                                      \
+    TFD_KERNEL("ImageSummary", name, image_compute, loop,                      \
+               .prepare = image_prepare, .state_size = sizeof(struct images)), \
+        TFD_KERNEL("WriteImageSummary", name, write_image_compute, loop,       \
+                   .prepare = write_image_prepare,                             \
+                   .state_size = sizeof(int64_t), .flags = TFD_KERNEL_BLOCKS)
 
 static const struct tfd_kernel kernels[] = {
     IMAGE(UINT8, NULL),
@@ -429,7 +500,12 @@ static const struct tfd_kernel kernels[] = {
     IMAGE(DOUBLE, scale_DOUBLE),
     IMAGE(HALF, scale_HALF),
     TFD_KERNEL_ANY("AudioSummaryV2", audio_compute, .prepare = outputs_prepare,
-                   .state_size = sizeof(int64_t)),
+                   .state_size = sizeof(struct clips)),
+    TFD_KERNEL_ANY("AudioSummary", audio_compute, .prepare = rate_prepare,
+                   .state_size = sizeof(struct clips)),
+    TFD_KERNEL_ANY(
+        "WriteAudioSummary", write_audio_compute, .prepare = outputs_prepare,
+        .state_size = sizeof(struct clips), .flags = TFD_KERNEL_BLOCKS),
 };
 
 const struct tfd_family tfd_family_summary_media = {

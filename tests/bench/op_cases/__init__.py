@@ -48,6 +48,8 @@ UNMEASURED.update(dict.fromkeys(("lookup", "table_dataset", "table_make",
 UNMEASURED.update(dict.fromkeys((
     "matching_files", "parse_example", "ragged_variant", "reduce_join", "serialize_sparse",
     "deserialize_sparse"), OF_A_PIPELINE))
+UNMEASURED["event_ops"] = "its time is the file's, and that of histogram, summary"
+UNMEASURED["wav_ops"] = "it copies samples as AudioSummaryV2 does, which has a row"
 UNMEASURED["compressed_element"] = "it does what libsnappy does"
 UNMEASURED.update(dict.fromkeys(("base64", "serialized"),
                                 "it copies bytes from one form to another"))

@@ -4,7 +4,8 @@ import numpy as np
 
 from tests.cluster.client import tf
 from tests.conformance.inputs import Data, x
-from tests.conformance.scenarios import attempt, fresh_graph, hidden
+from tests.conformance.old_graphs import PRODUCER, constant
+from tests.conformance.scenarios import attempt, fresh_graph, hidden, told
 from tests.conformance.table import bad, c, row, scenario
 
 row("AudioSummaryV2", [
@@ -98,3 +99,37 @@ def _bad_colors(session):
     return {"color " + name: image_of(
         session, missing, bad_color=tf.make_tensor_proto(*color))
             for name, color in colors.items()}
+
+
+def old_audio(tag, sound, **attrs):
+    """AudioSummary, which graphs of today do not have."""
+    graph = tf.GraphDef()
+    graph.versions.producer = PRODUCER
+    graph.node.append(constant("tag", tag))
+    graph.node.append(constant("sound", sound))
+    node = graph.node.add(name="op", op="AudioSummary")
+    node.input.extend(["tag", "sound"])
+    node.attr["sample_rate"].f = attrs["rate"]
+    if "most" in attrs:
+        node.attr["max_outputs"].i = attrs["most"]
+    return tf.import_graph_def(graph, name="old", return_elements=["op:0"])[0]
+
+
+@scenario("AudioSummary")
+@fresh_graph
+def audio_summaries_of_old_graphs(side):
+    out = {}
+    sounds = {"many": np.full([5, 3, 2], 0.25, np.float32),
+              "one": np.full([1, 9], -0.5, np.float32),
+              "flat": np.zeros([3], np.float32),
+              "none": np.zeros([0, 3], np.float32),
+              "wide": np.zeros([1, 1, 65536], np.float32)}
+    with side.session() as session:
+        for key, sound in sounds.items():
+            for rate in (44100.0, 44100.5, 0.0, -1.0, 1e20):
+                out["%s %s" % (key, rate)] = told(session, old_audio(
+                    b"t", sound, rate=rate))
+        out["few"] = told(session, old_audio(b"t", sounds["many"], rate=1.0,
+                                             most=1))
+        out["tags"] = told(session, old_audio([b"t"], sounds["one"], rate=1.0))
+    return out
