@@ -461,6 +461,10 @@
  * million words. */
 #define TFD_CANDIDATE_WEIGHTS_MAX (INT64_C(1) << 26)
 
+/* Rows of feature lists in the SequenceExamples of one op; an empty one takes
+ * two bytes there and 48 here. */
+#define TFD_SEQUENCE_ROWS_MAX (INT64_C(1) << 26)
+
 /* What one ReaderReadUpTo gives, keys and values together. */
 #define TFD_READ_UP_TO_SIZE_MAX ((size_t)2 << 30)
 

@@ -46,7 +46,7 @@ UNMEASURED.update(dict.fromkeys(("lookup", "table_dataset", "table_make",
                                  "table_text"),
                                 OF_A_TABLE))
 UNMEASURED.update(dict.fromkeys((
-    "matching_files", "parse_example", "ragged_variant", "reduce_join", "serialize_sparse",
+    "matching_files", "parse_example", "parse_sequence", "ragged_variant", "reduce_join", "serialize_sparse",
     "deserialize_sparse"), OF_A_PIPELINE))
 UNMEASURED["event_ops"] = "its time is the file's, and that of histogram, summary"
 UNMEASURED["wav_ops"] = "it copies samples as AudioSummaryV2 does, which has a row"
