@@ -148,6 +148,17 @@ enum tfd_code tfd_owner_prepare_by_node(struct tfd_owner *o,
     return o->name.size ? TFD_OK : make_name(o, p->node, st);
 }
 
+enum tfd_code tfd_owner_prepare_named(struct tfd_owner *o,
+                                      const struct tfd_prepare *p,
+                                      const struct tfd_resource_type *type,
+                                      struct tfd_status *st)
+{
+    TFD_TRY(read_names(o, p, type, st));
+    if (o->name.size == 0)
+        o->name = p->node->name;
+    return TFD_OK;
+}
+
 static void drop_owned(struct tfd_resource *r, struct tfd_handle *h,
                        struct tfd_variable *v)
 {
@@ -245,6 +256,26 @@ enum tfd_code tfd_owner_output(struct tfd_kctx *k, struct tfd_owner *o,
         return TFD_RESOURCE_EXHAUSTED;
     }
     *(struct tfd_handle **)tfd_tensor_data(&k->out[0]) = handle;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_owner_resource(struct tfd_owner *o,
+                                 tfd_resource_make_fn *make, void *arg,
+                                 struct tfd_resource **out,
+                                 struct tfd_status *st)
+{
+    struct tfd_resource *r = NULL;
+
+    tfd_lock(&o->lock);
+    if (o->resource && !TFD_LOAD_ACQUIRE(&o->resource->removed))
+        r = tfd_resource_ref(o->resource);
+    tfd_unlock(&o->lock);
+    if (!r) {
+        TFD_TRY(tfd_rt_find_or_make(o->rt, o->container, o->name, o->type, make,
+                                    arg, &r, st));
+        adopt(o, tfd_resource_ref(r), NULL, NULL);
+    }
+    *out = r;
     return TFD_OK;
 }
 

@@ -42,6 +42,12 @@ enum tfd_code tfd_owner_prepare_by_node(struct tfd_owner *o,
                                         const struct tfd_prepare *p,
                                         const struct tfd_resource_type *type,
                                         struct tfd_status *st) TFD_MUST_USE;
+/* The same for nodes that give out no handle: the node's name is what they
+ * share by. */
+enum tfd_code tfd_owner_prepare_named(struct tfd_owner *o,
+                                      const struct tfd_prepare *p,
+                                      const struct tfd_resource_type *type,
+                                      struct tfd_status *st) TFD_MUST_USE;
 void tfd_owner_release(struct tfd_owner *o);
 
 /* Whether a resource that was there already is the one the node asks for. */
@@ -53,6 +59,12 @@ enum tfd_code tfd_owner_output(struct tfd_kctx *k, struct tfd_owner *o,
                                tfd_resource_make_fn *make,
                                tfd_owner_match_fn *match, void *arg,
                                struct tfd_status *st) TFD_MUST_USE;
+
+/* The node's resource, without a handle; counted. */
+enum tfd_code tfd_owner_resource(struct tfd_owner *o,
+                                 tfd_resource_make_fn *make, void *arg,
+                                 struct tfd_resource **out,
+                                 struct tfd_status *st) TFD_MUST_USE;
 
 /* The resource that input 0 names, by handle or by reference; counted. */
 enum tfd_code tfd_owner_find(struct tfd_kctx *k,

@@ -21,6 +21,8 @@ UNMEASURED = {
     "map_defun": "its time is that of the function it calls",
     "onednn": "what TensorFlow's rewriter makes, and no client can ask for",
     "queue_make": "it makes handles; what lies in queues is queue's",
+    "stage": "it holds tensors as a queue does, whose rows there are",
+    "map_stage": "the same",
     "sendrecv": "it is put between tasks: tests/bench/run_updates, trainers.py",
 }
 A_STEP_EACH = "elements come one a step: the pipeline of tests/bench/coordinator"
