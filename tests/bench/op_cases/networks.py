@@ -80,6 +80,10 @@ row("resize_nearest", "ResizeNearestNeighbor", {
 row("resize_area", "ResizeArea", {
     "x3 down": lambda n: [image(n, 3), [side(n // 12)] * 2]},
     FLOAT + ("uint8",), limit=False, heavy=4)
+row("color_space", "RGBToHSV HSVToRGB", {"x3": lambda n: [image(n, 3)]}, FLOAT,
+    limit=False, heavy=4)
+row("adjust_color", "AdjustContrastv2 AdjustHue AdjustSaturation", {
+    "x3": lambda n: [image(n, 3), 0.3]}, FLOAT, limit=False, heavy=4)
 row("crop_and_resize", "CropAndResize", {
     "x3": lambda n: [image(n, 3), [[0.1, 0.2, 0.8, 0.9]] * 4, [0] * 4,
                      [side(n // 12)] * 2]}, FLOAT + ("uint8",), limit=False,
