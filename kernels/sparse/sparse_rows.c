@@ -453,8 +453,7 @@ enum tfd_code tfd_sparse_rows_grad_outputs(struct tfd_kctx *k,
     return tfd_kctx_output(k, 1, k->in[1].dtype, &scalar, st);
 }
 
-static enum tfd_code fill_grad_compute(struct tfd_kctx *k,
-                                       struct tfd_status *st)
+enum tfd_code tfd_sparse_rows_grad(struct tfd_kctx *k, struct tfd_status *st)
 {
     tfd_bool *used;
     enum tfd_code rc;
@@ -516,7 +515,7 @@ static const struct tfd_opdef ops[] = {
 };
 
 #define GRAD(type_) \
-    TFD_KERNEL("SparseFillEmptyRowsGrad", type_, fill_grad_compute)
+    TFD_KERNEL("SparseFillEmptyRowsGrad", type_, tfd_sparse_rows_grad)
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("SparseReorder", reorder_compute),

@@ -15,6 +15,8 @@ enum tfd_code tfd_sparse_rows_read(const struct tfd_kctx *k,
                                    struct tfd_sparse *s,
                                    struct tfd_status *st) TFD_MUST_USE;
 
+/* The kernel of SparseFillEmptyRowsGrad on a CPU. */
+tfd_compute_fn tfd_sparse_rows_grad;
 /* Makes both outputs of a SparseFillEmptyRowsGrad. */
 enum tfd_code tfd_sparse_rows_grad_outputs(struct tfd_kctx *k,
                                            struct tfd_status *st) TFD_MUST_USE;

@@ -166,6 +166,25 @@ def sparser():
                 sp_indices=at, sp_values=x, sp_shape=dims, dense=y), (3,), shape)
 
 
+def ragged():
+    one, two = np.array([0, 2, 2, 3]), [np.array([0, 2, 3]), np.array([0, 1, 3, 3])]
+    case("RaggedTensorToSparse", lambda x: raw.RaggedTensorToSparse(
+        rt_nested_splits=[one], rt_dense_values=x)[1], (3, 2))
+    case("RaggedFillEmptyRows", lambda x, y: raw.RaggedFillEmptyRows(
+        value_rowids=np.array([2, 0, 0]), values=x, nrows=np.int64(4),
+        default_value=tf.reshape(y, []))[1], (3,), (), unknown=False)
+    for name, splits in (("1", [one]), ("2", two)):
+        case("RaggedGather of " + name, lambda x, s=splits: raw.RaggedGather(
+            params_nested_splits=s, params_dense_values=x,
+            indices=np.array([1, 0, 1]), OUTPUT_RAGGED_RANK=len(s))[1], (3, 2))
+        for shape in ((), (1,), (2,)):
+            case("RaggedTensorToTensor of %s by %s" % (name, shape),
+                 lambda x, y, s=splits: raw.RaggedTensorToTensor(
+                     shape=[2] + [-1] * len(s) + [2], values=x, default_value=y,
+                     row_partition_tensors=s, row_partition_types=["ROW_SPLITS"] * len(s)),
+                 (3, 2), shape, unknown=False)
+
+
 def batches():
     shapes = {(0, 0): ((2, 3), (3, 4)), (1, 0): ((3, 2), (3, 4)),
               (0, 1): ((2, 3), (4, 3)), (1, 1): ((3, 2), (4, 3))}
@@ -367,7 +386,7 @@ def images():
 
 
 for fill in (reductions, slices, gathers, batches, others, einsums, integrals,
-             sparse, images, conditionals, loops):
+             sparse, ragged, images, conditionals, loops):
     fill()
 
 

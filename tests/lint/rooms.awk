@@ -66,6 +66,7 @@ BEGIN {
         "linalg math random reduce sparse vector"
     beside["kernels/parse"] = "core"
     beside["kernels/quantized"] = "core math reduce vector"
+    beside["kernels/ragged"] = "core layout sparse"
     beside["kernels/random"] = "core layout vector"
     beside["kernels/readers"] = "core data_sources io state"
     beside["kernels/reduce"] = "core vector"

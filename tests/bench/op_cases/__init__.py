@@ -75,6 +75,11 @@ UNMEASURED["readers"] = OF_A_PIPELINE
 UNMEASURED.update({
     "sparse_count": "it sorts pairs as SparseReorder does, whose row there is",
     "sparse_bincount": "it counts as DenseBincount does, whose row there is",
+    "ragged_range": "Range of each row, whose row there is",
+    "ragged_to_sparse": "it writes down where the values are, once",
+    "ragged_gather": "copies of ranges, as Concat's, whose row there is",
+    "ragged_to_tensor": "copies of rows between defaults, as Pad's",
+    "ragged_fill": "what SparseFillEmptyRows does, whose row there is",
     "edit_distance": "its time is the product of two lengths, not a size's",
 })
 __all__ = ["ROWS", "UNMEASURED"]

@@ -282,7 +282,8 @@ static const char *const others[] = {
     "SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments",
     "SparseSegmentSqrtNWithNumSegments", "SparseAdd", "SparseSlice",
     "SparseReduceSum", "SparseSoftmax", "SparseDenseCwiseMul",
-    "SparseDenseCwiseDiv",
+    "SparseDenseCwiseDiv", "RaggedTensorToSparse", "RaggedFillEmptyRows",
+    "RaggedGather", "RaggedTensorToTensor",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
     "FusedBatchNormV3", "ResizeBilinear", "ResizeBicubic", "CropAndResize",
