@@ -69,6 +69,40 @@ row("ctc_decoder", "CTCBeamSearchDecoder", {
     "x8 x32": lambda n: [x(max(1, n // 256), 8, 32),
                          [max(1, n // 256)] * 8]}, REALS,
     {"beam_width": 16, "top_paths": 1}, limit=False, heavy=1000)
+
+
+def cell(n, gates, units=64):
+    """What a cell of a recurrent network has, for about n numbers of h."""
+    batch = max(1, n // units)
+    return [x(batch, units), x(batch, units)] + [x(2 * units, gates * units)]
+
+
+def lstm(n, given=0, time=()):
+    inputs, state, w = cell(n, 4)
+    return [x(*time, *inputs.dims), state, state, w] + [x(64)] * 3 + [
+        x(256)] + [x(*time, *state.dims)] * given
+
+
+def lstm_steps(n, given=0):
+    return [16] + lstm(n // 16, given, (16,))
+
+
+def gru(n, given=0):
+    inputs, state, w = cell(n, 2)
+    return [inputs, state, w, x(128, 64), x(128), x(64)] + [state] * given
+
+
+PEEP = {"use_peephole": True}
+row("lstm", "LSTMBlockCell", {"x64": lstm}, FLOAT, PEEP, limit=False, heavy=30)
+row("lstm", "BlockLSTM BlockLSTMV2", {"16 x64": lstm_steps}, FLOAT, PEEP,
+    limit=False, heavy=30)
+row("lstm_grad", "LSTMBlockCellGrad", {"x64": lambda n: lstm(n, 8)}, FLOAT,
+    PEEP, limit=False, heavy=10)
+row("lstm_grad", "BlockLSTMGrad BlockLSTMGradV2", {
+    "16 x64": lambda n: lstm_steps(n, 9)}, FLOAT, PEEP, limit=False, heavy=60)
+row("gru", "GRUBlockCell", {"x64": gru}, FLOAT, limit=False, heavy=30)
+row("gru", "GRUBlockCellGrad", {"x64": lambda n: gru(n, 4)}, FLOAT,
+    limit=False, heavy=30)
 row("lrn", "LRN", {"x64": lambda n: [image(n, 64)]}, FLOAT, work=30, heavy=4)
 row("resize", "ResizeBilinear ResizeBicubic", {
     "x3 up": lambda n: [image(n // 4, 3), [side(n // 3)] * 2],
