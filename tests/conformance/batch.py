@@ -145,6 +145,8 @@ class Builder:
         value = self._array(spec, dtype)
         # In turn: nothing known of the shape, the rank, everything.
         known = 0 if self.item.case.bad else self.place % 3
+        if self.item.row.known:
+            known = max(known, 1)
         shape = [None, [None] * value.ndim, value.shape][known]
         placeholder = tf.placeholder(dtype, shape)
         self.trial.feeds[placeholder] = value
