@@ -365,6 +365,12 @@ def images():
         case(op + " in float", lambda x, y, z, o=getattr(raw, op): o(
             inputs=single(x), min=single(y) - 1, max=single(z),
             narrow_range=True), (2, 3), *[(3,) if "Channel" in op else ()] * 2)
+    for op in ("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"):
+        case(op + " by its range", lambda x, o=getattr(raw, op): o(
+            input=x, input_min=0.2, input_max=0.9, range_given=True,
+            num_bits=3), (2, 3))
+    case("QuantizeAndDequantizeV3", lambda x: raw.QuantizeAndDequantizeV3(
+        input=x, input_min=0.2, input_max=0.9, num_bits=3), (2, 3))
     case("LRN in float", lambda x: raw.LRN(input=single(x)), (1, 2, 2, 5))
     case("CTCLoss", lambda x: raw.CTCLoss(
         inputs=x, labels_indices=[[0, 0], [0, 1], [1, 0]],

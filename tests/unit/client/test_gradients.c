@@ -289,7 +289,9 @@ static const char *const others[] = {
     "FusedBatchNormV3", "ResizeBilinear", "ResizeBicubic", "CropAndResize",
     /* a straight line through steps: tests/conformance */
     "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars",
-    "FakeQuantWithMinMaxVarsPerChannel",
+    "FakeQuantWithMinMaxVarsPerChannel", "QuantizeAndDequantize",
+    "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3",
+    "QuantizeAndDequantizeV4",
     /* of labels, or in float alone: tests/conformance */
     "CTCLoss", "BlockLSTM", "BlockLSTMV2", NULL};
 
