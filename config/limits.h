@@ -457,6 +457,18 @@
 /* So many bytes are written at once, whatever max_queue says. */
 #define TFD_EVENT_QUEUE_KEPT_SIZE_MAX ((size_t)16 << 20)
 
+/* Points of a Fourier transform: a plan and the work of one take 100 bytes
+ * each at most. */
+#define TFD_FFT_LENGTH_MAX (INT64_C(1) << 28)
+/* Plans of transforms that are kept, and their bytes; programs have a few
+ * lengths, of some thousand points. */
+#define TFD_FFT_PLANS_MAX 64
+#define TFD_FFT_PLANS_SIZE_MAX ((size_t)64 << 20)
+
+/* Cosines that Mfcc has a table of: coefficients times channels, of which
+ * programs have 13 and 40. */
+#define TFD_MFCC_TABLE_MAX (INT64_C(1) << 22)
+
 /* Weights that classes are sampled by, 16 bytes each; vocabularies have a few
  * million words. */
 #define TFD_CANDIDATE_WEIGHTS_MAX (INT64_C(1) << 26)

@@ -279,6 +279,30 @@ def integrals():
             a=tf.exp(x), x=tf.exp(y)), (2, 3), (3,))
 
 
+def of_complex(y):
+    return tf.sin(tf.real(y)) + tf.square(tf.imag(y))
+
+
+def transforms():
+    shapes = {"": (2, 6), "2D": (2, 3, 4), "3D": (2, 3, 2, 4)}
+    for dims, shape in shapes.items():
+        for op in ("FFT", "IFFT"):
+            case(op + dims, lambda x, y, o=getattr(raw, op + dims): of_complex(
+                o(input=tf.complex(x, y))), shape, shape, unknown=False)
+    for dims, shape in (("", (2, 6)), ("", (2, 5)), ("2D", (2, 3, 4)),
+                        ("2D", (2, 4, 5))):
+        length = shape[1:]
+        half = shape[:-1] + (shape[-1] // 2 + 1,)
+        case("RFFT%s of %s" % (dims, shape), lambda x, o=getattr(
+            raw, "RFFT" + dims), n=length: of_complex(o(
+                input=x, fft_length=n, Tcomplex=tf.complex128)), shape,
+            unknown=False)
+        case("IRFFT%s of %s" % (dims, shape), lambda x, y, o=getattr(
+            raw, "IRFFT" + dims), n=length: tf.sin(o(
+                input=tf.complex(x, y), fft_length=n, Treal=tf.float64)),
+            half, half, unknown=False)
+
+
 def loop(steps, body, *values):
     """values after so many steps; body is given their number, too."""
     return tf.while_loop(
@@ -401,7 +425,7 @@ def images():
 
 
 for fill in (reductions, slices, gathers, batches, others, einsums, integrals,
-             sparse, ragged, images, conditionals, loops):
+             sparse, ragged, images, conditionals, loops, transforms):
     fill()
 
 

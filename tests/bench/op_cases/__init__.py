@@ -53,6 +53,7 @@ UNMEASURED.update(dict.fromkeys((
     "matching_files", "parse_example", "parse_sequence", "ragged_variant", "reduce_join", "serialize_sparse",
     "deserialize_sparse"), OF_A_PIPELINE))
 UNMEASURED["event_ops"] = "its time is the file's, and that of histogram, summary"
+UNMEASURED["spectrogram"] = "its time is that of fft's rows"
 UNMEASURED["wav_ops"] = "it copies samples as AudioSummaryV2 does, which has a row"
 UNMEASURED["compressed_element"] = "it does what libsnappy does"
 UNMEASURED.update(dict.fromkeys(("base64", "serialized"),

@@ -165,6 +165,11 @@ row("fused", "_FusedMatMul", {"bias, relu": lambda n: [
 row("fused", "Snapshot", lambda n: [x(n)], REALS)
 row("in_topk", "InTopKV2", {"5 of x64": lambda n: [
     x(n // 64, 64), ids(n // 64, top=64), 5]}, FLOAT)
+row("fft", "FFT IFFT", {
+    "x%d" % w: lambda n, w=w: [x(max(1, n // w), w)] for w in (
+        64, 480, 1009, 4096)}, ("complex64",), heavy=8)
+row("fft", "RFFT", {"x512": lambda n: [x(max(1, n // 512), 512),
+                                       [512]]}, FLOAT, heavy=8)
 row("linalg", "Cholesky MatrixInverse MatrixDeterminant", lambda n: [
     x(max(1, n // 4096), 16, 16)], REALS, limit=False, heavy=100)
 row("linalg", "Qr Svd", lambda n: [x(max(1, n // 16384), 16, 16)], REALS,

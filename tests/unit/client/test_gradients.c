@@ -293,7 +293,10 @@ static const char *const others[] = {
     "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3",
     "QuantizeAndDequantizeV4",
     /* of labels, or in float alone: tests/conformance */
-    "CTCLoss", "BlockLSTM", "BlockLSTMV2", NULL};
+    "CTCLoss", "BlockLSTM", "BlockLSTMV2",
+    /* of complex numbers: tests/conformance */
+    "FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D", "RFFT", "RFFT2D",
+    "RFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", NULL};
 
 static void test_gradients_are_limits_of_differences(void **state)
 {

@@ -1,0 +1,44 @@
+/*
+ * fft_lines.h - transforms all lines of an array along one axis.
+ *
+ * An array here has TFD_FFT_AXES axes, of which the first is everything before
+ * the transformed ones.  Input and output have strides of their own, so that
+ * what is cut off is not copied, and may be the same memory.
+ *
+ * Threads: any; the work is split over the pool.
+ */
+#ifndef TFD_KERNELS_SIGNAL_FFT_LINES_H
+#define TFD_KERNELS_SIGNAL_FFT_LINES_H
+
+#include "kernels/core/kernel.h"
+
+#define TFD_FFT_AXES 4
+
+/* What the elements of a line are. */
+enum tfd_fft_kind {
+    TFD_FFT_COMPLEX,
+    TFD_FFT_REAL,
+    TFD_FFT_HALF, /* the first length / 2 + 1 of a line whose others are their
+                     conjugates, backwards */
+};
+
+struct tfd_fft_side {
+    void *data;
+    int64_t stride[TFD_FFT_AXES]; /* in elements */
+    enum tfd_fft_kind kind;
+};
+
+struct tfd_fft_lines {
+    struct tfd_fft_side from, to;
+    int64_t count[TFD_FFT_AXES]; /* lines side by side; not asked of `axis` */
+    int axis;
+    int64_t length;
+    bool inverse; /* divided by the length, too */
+    bool is_double;
+};
+
+enum tfd_code tfd_fft_lines_run(struct tfd_kctx *k,
+                                const struct tfd_fft_lines *lines,
+                                struct tfd_status *st) TFD_MUST_USE;
+
+#endif
