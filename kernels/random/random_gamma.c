@@ -1,7 +1,7 @@
 /*
  * random_gamma.c - samples of distributions that have a parameter:
  *
- *     RandomGamma StatelessRandomGammaV2
+ *     RandomGamma StatelessRandomGammaV2 StatelessRandomGammaV3
  *     RandomPoissonV2 RandomPoisson StatelessRandomPoisson
  *
  * Each element of the parameter gives `samples` of the output; sample s of
@@ -365,24 +365,51 @@ static bool ends_with(const struct tfd_shape *s, const struct tfd_shape *end)
     return true;
 }
 
-/* Seeds, input 1; the output's shape is input 0 and ends with that of the
- * parameter, input 2. */
+/* The output's shape is input 0 and ends with that of the parameter, input
+ * `arg`. */
+static enum tfd_code shaped_output(struct tfd_kctx *k, int arg,
+                                   struct tfd_status *st)
+{
+    struct tfd_shape out;
+
+    TFD_TRY(tfd_check_shape(k, 0, false, &out, st));
+    if (!ends_with(&out, &k->in[arg].shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Shape passed in must end with broadcasted shape.");
+    return tfd_kctx_output(k, 0, (enum tfd_dtype)k->node->out_types[0], &out,
+                           st);
+}
+
+/* Seeds, input 1. */
 static enum tfd_code seeded_compute(struct tfd_kctx *k, draw_fn *draw,
                                     struct tfd_status *st)
 {
     struct tfd_philox generator;
-    struct tfd_shape out;
 
-    TFD_TRY(tfd_check_shape(k, 0, false, &out, st));
     TFD_TRY(tfd_random_seeds(k, 1, &generator, st));
-    if (!ends_with(&out, &k->in[2].shape))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Shape passed in must end with broadcasted shape.");
-    TFD_TRY(
-        tfd_kctx_output(k, 0, (enum tfd_dtype)k->node->out_types[0], &out, st));
-    if (tfd_shape_elements(&out) == 0)
+    TFD_TRY(shaped_output(k, 2, st));
+    if (tfd_tensor_elements(&k->out[0]) == 0)
         return TFD_OK;
     return sample(k, 2, draw, generator, st);
+}
+
+/* A key and a counter, inputs 1 to 3. */
+static enum tfd_code keyed_gamma_compute(struct tfd_kctx *k,
+                                         struct tfd_status *st)
+{
+    struct tfd_shape shape;
+    int64_t count;
+
+    TFD_TRY(tfd_check_shape(k, 0, false, &shape, st));
+    count = tfd_shape_elements(&shape);
+    TFD_TRY(tfd_random_key_check(k, 1, count, st));
+    TFD_TRY(shaped_output(k, 4, st));
+    if (count == 0)
+        return TFD_OK;
+    return sample(k, 4, draw_gamma,
+                  tfd_random_keyed(tfd_tensor_data(&k->in[1]),
+                                   tfd_tensor_data(&k->in[2])),
+                  st);
 }
 
 static enum tfd_code gamma_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -475,6 +502,17 @@ static const struct tfd_opdef ops[] = {
         .shape = value_shape,
     },
     {
+        .name = "StatelessRandomGammaV3",
+        .inputs = "shape: shape_dtype, key: uint64, counter: uint64, "
+                  "alg: int32, alpha: dtype",
+        .outputs = "output: dtype",
+        .attrs = "dtype: " FLOATS "; shape_dtype: " INDEX " = DT_INT32",
+        .checks = SHAPE_VECTOR,
+        .key = "dtype",
+        .shape = value_shape,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
+    {
         .name = "StatelessRandomPoisson",
         .inputs = "shape: T, seed: Tseed, lam: Rtype",
         .outputs = "output: dtype",
@@ -497,6 +535,7 @@ static const struct tfd_kernel kernels[] = {
     STREAM_KERNEL("RandomPoissonV2", poisson_compute),
     STREAM_KERNEL("RandomPoisson", poisson_compute),
     TFD_KERNEL_ANY("StatelessRandomGammaV2", seeded_gamma_compute),
+    TFD_KERNEL_ANY("StatelessRandomGammaV3", keyed_gamma_compute),
     TFD_KERNEL_ANY("StatelessRandomPoisson", seeded_poisson_compute),
 };
 

@@ -1,9 +1,10 @@
 /*
- * random_shuffle.c - RandomShuffle: the rows of a tensor in another order.
+ * random_shuffle.c - RandomShuffle and StatelessShuffle: the rows of a tensor
+ * in another order.
  *
  * Fisher and Yates: position i gets one of those from i on, the remainder of a
- * number of 32 bits divided by how many there are.  The node's stream
- * (random_stream.h) is used up by four rows a block.
+ * number of 32 bits divided by how many there are.  The stream, the node's or
+ * that of a key (random_stream.h), is used up by four rows a block.
  *
  * Rows of one number change places themselves; of longer ones their numbers do,
  * and the rows are gathered by them.
@@ -166,29 +167,63 @@ static enum tfd_code shuffle_numbers(struct tfd_kctx *k, size_t size,
     return code;
 }
 
-static enum tfd_code shuffle_compute(struct tfd_kctx *k, struct tfd_status *st)
+static int64_t rows_of(const struct tfd_tensor *t)
+{
+    return t->shape.rank ? t->shape.dim[0] : 1;
+}
+
+/* Whether one order of the rows is as good as another. */
+static bool is_settled(const struct tfd_tensor *t)
+{
+    return tfd_tensor_elements(t) <= 1 || rows_of(t) <= 1;
+}
+
+static enum tfd_code shuffle_by(struct tfd_kctx *k, struct tfd_philox g,
+                                struct tfd_status *st)
 {
     const struct tfd_shape shape = k->in[0].shape;
-    int64_t rows = shape.rank ? shape.dim[0] : 1;
+    int64_t rows = shape.dim[0];
     shuffle_fn *shuffle = NULL;
-    struct tfd_philox g;
     size_t size;
 
-    if (tfd_shape_elements(&shape) <= 1 || rows <= 1) {
-        tfd_kctx_output_alias(k, 0, 0, &shape);
-        return TFD_OK;
-    }
     if (rows > UINT32_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "value has %lld rows; at most %lld can be shuffled",
                         (long long)rows, (long long)UINT32_MAX);
-    g = tfd_philox_reserve_blocks(k->state, ((uint64_t)rows + 2) / 4);
     size = (size_t)(tfd_shape_elements(&shape) / rows) *
            tfd_dtype_size(k->in[0].dtype);
     if (tfd_dtype_is_pod(k->in[0].dtype))
         shuffle = shuffler_of(size);
     return shuffle ? shuffle_rows(k, shuffle, g, st)
                    : shuffle_numbers(k, size, g, st);
+}
+
+static enum tfd_code shuffle_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+
+    if (is_settled(x)) {
+        tfd_kctx_output_alias(k, 0, 0, &x->shape);
+        return TFD_OK;
+    }
+    return shuffle_by(
+        k, tfd_philox_reserve_blocks(k->state, ((uint64_t)rows_of(x) + 2) / 4),
+        st);
+}
+
+static enum tfd_code keyed_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const struct tfd_tensor *x = &k->in[0];
+
+    TFD_TRY(tfd_random_key_check(k, 1, rows_of(x), st));
+    if (is_settled(x)) {
+        tfd_kctx_output_alias(k, 0, 0, &x->shape);
+        return TFD_OK;
+    }
+    return shuffle_by(k,
+                      tfd_random_keyed(tfd_tensor_data(&k->in[1]),
+                                       tfd_tensor_data(&k->in[2])),
+                      st);
 }
 
 /* ---- Tables -------------------------------------------------------------- */
@@ -202,6 +237,14 @@ static const struct tfd_opdef ops[] = {
         .shape = tfd_shape_like_first,
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
     },
+    {
+        .name = "StatelessShuffle",
+        .inputs = "value: T, key: uint64, counter: uint64, alg: int32",
+        .outputs = "output: T",
+        .attrs = "T: type",
+        .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
+    },
 };
 
 static const struct tfd_kernel kernels[] = {
@@ -209,6 +252,7 @@ static const struct tfd_kernel kernels[] = {
                    .prepare = tfd_random_stream_prepare,
                    .state_size = sizeof(struct tfd_philox_source),
                    .flags = TFD_KERNEL_SHARED),
+    TFD_KERNEL_ANY("StatelessShuffle", keyed_compute),
 };
 
 const struct tfd_family tfd_family_random_shuffle = {

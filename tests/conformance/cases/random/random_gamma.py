@@ -42,3 +42,23 @@ row("StatelessRandomGammaV2", [
 row("StatelessRandomPoisson", [
     with_seeds(case, number) for number, case in enumerate(POISSON)] +
     UNSEEDED, tol=0)
+
+
+def with_key(case, number):
+    """A stateless case: its shape ends with that of the parameter."""
+    shape, parameter = case.inputs
+    if not case.bad:
+        shape = shape + list(np.shape(parameter))
+    return dataclasses.replace(case, inputs=(
+        shape, np.uint64([number]), np.uint64([number, 7]), 1 + number % 2 * 2,
+        parameter))
+
+
+UNKEYED = [bad([2], [1, 2], [3, 4], 1, [1, 2]), bad([2], 1, [3, 4], 1, [1, 2]),
+           bad([2], [1], [[3, 4]], 1, [1, 2]), bad([2], [1], [3, 4], 2, [1, 2]),
+           bad([2], [1], [3, 4], 9, [1, 2]), bad([2], [1], [3, 4], [1], [1, 2]),
+           bad([3], [1], [3, 4], 1, [1, 2]), bad([], [1], [3, 4], 1, [1, 2])]
+row("StatelessRandomGammaV3", [
+    with_key(case, number) for number, case in enumerate(
+        GAMMA + WRONG_SHAPES)] + UNKEYED, tol=0,
+    dtypes=("float32", "float64", "float16"))
