@@ -468,6 +468,18 @@
 /* Cosines that Mfcc has a table of: coefficients times channels, of which
  * programs have 13 and 40. */
 #define TFD_MFCC_TABLE_MAX (INT64_C(1) << 22)
+/* A graph that --missing_ops reads, and what its text becomes: as much as
+ * protobuf can write. */
+#define TFD_GRAPH_FILE_SIZE_MAX INT64_C(2147483647)
+
+/* MetaGraphDefs of one SavedModel: one for each way to use it; two are many. */
+#define TFD_META_GRAPHS_MAX 64
+
+/* A number or a name in the text form of a protobuf message. */
+#define TFD_TEXT_TOKEN_SIZE_MAX 256
+
+/* Calls of functions with different attributes that --missing_ops follows. */
+#define TFD_MISSING_CALLS_MAX 100000
 
 /* Weights that classes are sampled by, 16 bytes each; vocabularies have a few
  * million words. */
