@@ -279,6 +279,7 @@ void tfd_config_deinit(struct tfd_config *c)
     free(c->checkpoint_dir);
     free(c->restore);
     free(c->config);
+    free(c->missing_ops);
     for (size_t i = 0; i < c->file_root_count; i++)
         free(c->file_roots[i]);
     memset(c, 0, sizeof(*c));

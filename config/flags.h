@@ -96,7 +96,8 @@ struct tfd_config {
     char *restore;        /* "newest", "last-good" */
     int64_t save_secs_ms; /* 0: by steps only */
 
-    char *config; /* NULL: no --config */
+    char *config;      /* NULL: no --config */
+    char *missing_ops; /* NULL: serve; else the file of a graph */
     bool print_config, check_config, help, version;
 
     struct tfd_report notes; /* read and not used; for the log */

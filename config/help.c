@@ -69,9 +69,10 @@ void tfd_help_print(FILE *to)
     fprintf(
         to,
         "\nDurations: 250ms, 60s, 5m, 2h; a plain number is seconds."
-        "\nExit: 0 done, 64 usage, 70 training failed, 71 system, "
-        "78 configuration,\n      138 a task or the own name stayed away or "
-        "a GPU was lost:\n      another start may do.\n");
+        "\nExit: 0 done, 1 and 2 --missing_ops, 64 usage, 70 training failed, "
+        "71 system,\n      78 configuration, 138 a task or the own name stayed "
+        "away "
+        "or a GPU was\n      lost: another start may do.\n");
 }
 
 void tfd_help_version(FILE *to)

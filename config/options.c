@@ -420,6 +420,10 @@ const struct tfd_option tfd_options[] = {
      "check the configuration, and what it names of this host, then end: 0 "
      "good, 78 not",
      read_bool, AT(check_config)},
+    {ABOUT, "missing_ops", "GRAPH", NULL,
+     "name what a GraphDef, MetaGraphDef or SavedModel (binary or text) wants "
+     "and tfd lacks, then end: 0 nothing, 1 something, 2 no such file",
+     read_text, AT(missing_ops)},
     {ABOUT, "help", NULL, "false", "this text", read_bool, AT(help)},
     {ABOUT, "version", NULL, "false", "version and build",
      read_bool, AT(version)},

@@ -6,6 +6,7 @@
 #include "daemon/beat.h"
 #include "daemon/init_process.h"
 #include "daemon/master/session/master.h"
+#include "daemon/missing_ops.h"
 #include "daemon/notify.h"
 #include "daemon/own_name.h"
 #include "daemon/server_impl.h"
@@ -206,7 +207,9 @@ int main(int argc, char **argv)
     code = tfd_flags_parse(&config, argc, argv,
                            tfd_environment_get(TFD_ENVIRONMENT_TF_CONFIG),
                            stdout, stderr);
-    if (code == TFD_FLAGS_RUN) {
+    if (code == TFD_FLAGS_RUN && config.missing_ops) {
+        code = (int)tfd_missing_ops(config.missing_ops, stdout, stderr);
+    } else if (code == TFD_FLAGS_RUN) {
         if (tfd_log_level_parse(config.log_level, &level))
             tfd_log_level_set(level);
         if (tfd_log_format_parse(config.log_format, &json))
