@@ -480,6 +480,8 @@
 
 /* Calls of functions with different attributes that --missing_ops follows. */
 #define TFD_MISSING_CALLS_MAX 100000
+/* Nodes of their bodies that are looked at, each anew for each call. */
+#define TFD_MISSING_CALLED_NODES_MAX 2000000
 
 /* Weights that classes are sampled by, 16 bytes each; vocabularies have a few
  * million words. */

@@ -39,6 +39,7 @@ struct look {
     struct tfd_arena node;  /* of a node */
     struct tfd_map calls;   /* those in the list */
     struct call *first_call, *last_call;
+    int64_t called_nodes;
     struct tfd_status *st;
 };
 
@@ -206,21 +207,20 @@ static enum tfd_code add_call(struct look *l, const struct tfd_func *f)
     return TFD_OK;
 }
 
-/* Functions that the attributes of a node name. */
+/* Functions that an attribute of a node names. */
 static enum tfd_code add_named_calls(struct look *l, const struct seen *s,
                                      const struct tfd_attr *a)
 {
-    char name[TFD_TEXT_TOKEN_SIZE_MAX];
+    struct tfd_attr alone = {TFD_STR("f"), a->value};
+    struct tfd_node n = s->n;
     struct tfd_func one, *many = NULL;
     int32_t count = 0;
 
-    if (a->name.size >= sizeof(name))
-        return TFD_OK;
-    memcpy(name, a->name.data, a->name.size);
-    name[a->name.size] = '\0';
-    if (tfd_node_func(&s->n, name, &l->node, &one, NULL) == TFD_OK)
+    n.attrs = &alone;
+    n.attr_count = 1;
+    if (tfd_node_func(&n, "f", &l->node, &one, NULL) == TFD_OK)
         return add_call(l, &one);
-    if (tfd_node_funcs(&s->n, name, &l->node, &many, &count, NULL) != TFD_OK)
+    if (tfd_node_funcs(&n, "f", &l->node, &many, &count, NULL) != TFD_OK)
         return TFD_OK;
     for (int32_t i = 0; i < count; i++)
         TFD_TRY(add_call(l, &many[i]));
@@ -365,8 +365,15 @@ static enum tfd_code look_at_functions(struct look *l)
     }
     for (const struct call *c = l->first_call; c; c = c->next) {
         f = tfd_function_find(l->g, c->func.name);
-        if (f)
-            TFD_TRY(look_at_body(l, f, &c->func, false));
+        if (!f)
+            continue;
+        l->called_nodes += f->node_count;
+        if (l->called_nodes > TFD_MISSING_CALLED_NODES_MAX)
+            return tfd_fail(l->st, TFD_RESOURCE_EXHAUSTED,
+                            "calls with different attributes have more than %d "
+                            "nodes",
+                            TFD_MISSING_CALLED_NODES_MAX);
+        TFD_TRY(look_at_body(l, f, &c->func, false));
     }
     return TFD_OK;
 }
@@ -393,6 +400,7 @@ static enum tfd_code look_at_graph(struct look *l, struct tfd_str graph_def)
     if (!l->g)
         return no_room(l);
     l->first_call = l->last_call = NULL;
+    l->called_nodes = 0;
     tfd_arena_init(&l->arena, (size_t)TFD_GRAPH_SIZE_MAX);
     tfd_arena_init(&l->node, (size_t)TFD_GRAPH_SIZE_MAX);
     tfd_map_init(&l->calls);

@@ -233,6 +233,37 @@ static void files_that_cannot_be_read_are_refused(void **state)
     unlink(path);
 }
 
+/* Calls, each with another type, of a function with that many nodes. */
+static struct answer ask_calls(int calls, int nodes)
+{
+    struct tfd_bytes text;
+    struct answer a;
+
+    tfd_bytes_init(&text, (size_t)64 << 20);
+    tfd_bytes_printf(&text, "library { function { signature { name: 'G' "
+                            "attr { name: 'n' type: 'int' } } ");
+    for (int i = 0; i < nodes; i++)
+        tfd_bytes_printf(&text, BODY("%d", "NoOp", ""), i);
+    tfd_bytes_printf(&text, "} } ");
+    for (int i = 0; i < calls; i++)
+        tfd_bytes_printf(&text,
+                         "node { name: 'c%d' op: 'G' attr { key: 'n' value { "
+                         "i: %d } } } ",
+                         i, i);
+    a = ask_bytes(tfd_bytes_view(&text));
+    tfd_bytes_deinit(&text);
+    return a;
+}
+
+static void calls_have_a_maximum(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_calls(1000, 2000).code, TFD_MISSING_NOTHING);
+    assert_non_null(
+        strstr(ask_calls(1001, 2000).err, "more than 2000000 nodes"));
+    assert_non_null(strstr(ask_calls(100001, 1).err, "more than 100000"));
+}
+
 /* The binary forms, told apart by what is in them. */
 static void binary_forms_are_told_apart(void **state)
 {
@@ -270,6 +301,7 @@ int main(void)
         cmocka_unit_test(what_was_looked_at_is_counted),
         cmocka_unit_test(what_is_no_graph_is_refused),
         cmocka_unit_test(files_that_cannot_be_read_are_refused),
+        cmocka_unit_test(calls_have_a_maximum),
         cmocka_unit_test(binary_forms_are_told_apart),
     };
 
