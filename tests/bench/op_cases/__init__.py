@@ -83,6 +83,7 @@ UNMEASURED.update({
     "ragged_fill": "what SparseFillEmptyRows does, whose row there is",
     "edit_distance": "its time is the product of two lengths, not a size's",
 })
-UNMEASURED.update(dict.fromkeys(("dequantize", "requantize"), "its inputs are "
-                                "of quantised types, which no row can draw"))
+UNMEASURED.update(dict.fromkeys(
+    ("dequantize", "quantized_layers", "requantize"),
+    "its inputs are of quantised types, which no row can draw"))
 __all__ = ["ROWS", "UNMEASURED"]
