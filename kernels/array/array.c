@@ -201,6 +201,32 @@ static enum tfd_code reshape_shape(struct tfd_shape_ctx *s,
     return TFD_OK;
 }
 
+/* QuantizedReshape: the range goes along, as scalars. */
+static enum tfd_code quantized_reshape(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    TFD_TRY(reshape_compute(k, st));
+    for (int i = 0; i < 2; i++) {
+        const struct tfd_tensor *limit = &k->in[2 + i];
+
+        if (limit->shape.rank > 1 || tfd_tensor_elements(limit) != 1)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "input_%s must be a scalar or a vector of 1 "
+                            "element",
+                            i ? "max" : "min");
+        tfd_kctx_output_alias(k, 2 + i, 1 + i, &(struct tfd_shape){.rank = 0});
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code quantized_reshape_shape(struct tfd_shape_ctx *s,
+                                             struct tfd_status *st)
+{
+    for (int i = 1; i < s->out_count; i++)
+        s->out[i] = (struct tfd_shape){.rank = 0};
+    return reshape_shape(s, st);
+}
+
 static enum tfd_code reshape_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     struct tfd_edge in[2] = {g->dy[0], TFD_EDGE_NONE};
@@ -366,6 +392,15 @@ static const struct tfd_opdef ops[] = {
         .flags = TFD_OP_METADATA | TFD_OP_NO_GRADIENT,
     },
     {
+        .name = "QuantizedReshape",
+        .inputs = "tensor: T, shape: Tshape, input_min: float, "
+                  "input_max: float",
+        .outputs = "output: T, output_min: float, output_max: float",
+        .attrs = "T: type; Tshape: {int32, int64} = DT_INT32",
+        .checks = "shape: vector 'sizes input must be 1-D, not %s'",
+        .shape = quantized_reshape_shape,
+    },
+    {
         .name = "Reshape",
         .inputs = "tensor: T, shape: Tshape",
         .outputs = "output: T",
@@ -397,6 +432,8 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("ShapeN", shape_compute),
     TFD_KERNEL_ANY("Rank", rank_compute),
     TFD_KERNEL_ANY("Size", size_compute),
+    TFD_KERNEL("QuantizedReshape", QUINT8, quantized_reshape),
+    TFD_KERNEL("QuantizedReshape", QINT32, quantized_reshape),
     TFD_KERNEL_ANY("Reshape", reshape_compute),
     TFD_KERNEL_ANY("ExpandDims", expand_compute),
     TFD_KERNEL_ANY("Squeeze", squeeze_compute, .prepare = squeeze_prepare,

@@ -5,6 +5,12 @@ from tests.conformance.table import bad, c, many, row
 
 row("Shape Size Rank", SHAPES)
 row("ShapeN", [c(many(x(2, 3), x())), c(many(x(0, 2))), c(many(*[x(1)] * 9))])
+row("QuantizedReshape", [
+    c(x(2, 3), [3, 2], 0, 1), c(x(2, 3), [-1], -1, 5), c(x(), [1, 1], 0, 1),
+    c(x(0), [2, 0], 0, 1), c(x(6), [2, -1], 3, -3),
+    bad(x(2, 3), [4, 2], 0, 1), bad(x(2, 3), [-1, -1], 0, 1),
+    bad(x(2, 3), [6], [0, 1], 1), bad(x(2, 3), [6], 0, [[1]]),
+    bad(x(2, 3), [6], 0, [1, 2])])
 row("Reshape", [
     c(x(2, 6), [3, 4]), c(x(2, 6), [-1]), c(x(2, 6), [4, -1]), c(x(1), []),
     c(x(), [1, 1]), c(x(0, 3), [0, 7]), c(x(0, 3), [3, -1]), c(x(2, 3), [6]),
