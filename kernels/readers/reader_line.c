@@ -344,22 +344,28 @@ static void request_cancelled(struct tfd_cancel *c)
     finish_request(q, &st);
 }
 
-static void join_line(struct tfd_reader *r, struct tfd_reader_request *q)
+/* False: it has been cancelled before it was in the line. */
+static bool join_line(struct tfd_reader *r, struct tfd_reader_request *q)
 {
     struct tfd_rt *rt = q->k->rt;
     bool starts;
 
     tfd_lock(&r->lock);
+    if (TFD_LOAD_ACQUIRE(&q->is_cancelled)) {
+        tfd_unlock(&r->lock);
+        return false;
+    }
     starts = !r->is_served;
     r->is_served = true;
     *r->line.last = q;
     r->line.last = &q->next;
     tfd_unlock(&r->lock);
     if (!starts)
-        return;
+        return true;
     (void)tfd_resource_ref(&r->resource);
     r->job.run = serve_line;
     start_job(r, rt);
+    return true;
 }
 
 static void begin_request(struct tfd_reader *take_r, struct tfd_kctx *k,
@@ -375,7 +381,10 @@ static void begin_request(struct tfd_reader *take_r, struct tfd_kctx *k,
         q->cancel.fn = request_cancelled;
     }
     if (q && tfd_step_on_cancel(k->step, &q->cancel)) {
-        join_line(take_r, q);
+        if (!join_line(take_r, q)) {
+            (void)check_cancelled(q, &st);
+            finish_request(q, &st);
+        }
         tfd_resource_unref(&take_r->resource);
         return;
     }
