@@ -166,6 +166,16 @@ def sparser():
                 sp_indices=at, sp_values=x, sp_shape=dims, dense=y), (3,), shape)
 
 
+def mixed():
+    """In float, which is all that the product comes in."""
+    shapes = {(0, 0): ((2, 3), (3, 4)), (1, 0): ((3, 2), (3, 4)),
+              (0, 1): ((2, 3), (4, 3)), (1, 1): ((3, 2), (4, 3))}
+    for (a, b), (x, y) in shapes.items():
+        case("SparseMatMul in float, %d%d" % (a, b), lambda x, y, a=bool(a), b=bool(b):
+             raw.SparseMatMul(a=tf.cast(x, tf.float32), b=tf.cast(y, tf.float32),
+                              transpose_a=a, transpose_b=b), x, y)
+
+
 def ragged():
     one, two = np.array([0, 2, 2, 3]), [np.array([0, 2, 3]), np.array([0, 1, 3, 3])]
     case("RaggedTensorToSparse", lambda x: raw.RaggedTensorToSparse(
@@ -425,7 +435,7 @@ def images():
 
 
 for fill in (reductions, slices, gathers, batches, others, einsums, integrals,
-             sparse, ragged, images, conditionals, loops, transforms):
+             sparse, ragged, mixed, images, conditionals, loops, transforms):
     fill()
 
 

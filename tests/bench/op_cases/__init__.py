@@ -76,6 +76,7 @@ UNMEASURED["readers"] = OF_A_PIPELINE
 UNMEASURED.update({
     "sparse_count": "it sorts pairs as SparseReorder does, whose row there is",
     "sparse_bincount": "it counts as DenseBincount does, whose row there is",
+    "mixed_matmul": "the product is MatMul's, whose row there is",
     "ragged_range": "Range of each row, whose row there is",
     "ragged_to_sparse": "it writes down where the values are, once",
     "ragged_gather": "copies of ranges, as Concat's, whose row there is",

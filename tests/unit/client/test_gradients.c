@@ -283,7 +283,7 @@ static const char *const others[] = {
     "SparseSegmentSqrtNWithNumSegments", "SparseAdd", "SparseSlice",
     "SparseReduceSum", "SparseSoftmax", "SparseDenseCwiseMul",
     "SparseDenseCwiseDiv", "RaggedTensorToSparse", "RaggedFillEmptyRows",
-    "RaggedGather", "RaggedTensorToTensor",
+    "RaggedGather", "RaggedTensorToTensor", "SparseMatMul",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
     "FusedBatchNormV3", "ResizeBilinear", "ResizeBicubic", "CropAndResize",
