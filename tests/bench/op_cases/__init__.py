@@ -65,6 +65,7 @@ UNMEASURED.update(dict.fromkeys(("decode_image", "encode_image"),
                                 "it does what libpng and libjpeg do"))
 UNMEASURED["draw_boxes"] = "it copies, and draws a few lines"
 UNMEASURED["suppress_boxes"] = "its time is that of what is chosen"
+UNMEASURED["project"] = "it is like CropAndResize, whose row there is"
 UNMEASURED["print"] = "it writes a line, or makes one"
 UNMEASURED.update(dict.fromkeys(("unicode_decode", "unicode_encode"),
                                 "it does what ICU does"))
