@@ -274,6 +274,8 @@ static enum tfd_code lstm_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* TensorFlow takes BlockLSTMGrad for V2, too, which mixes up its gates c and f;
+ * this is the derivative. */
 static enum tfd_code block_gradient(struct tfd_grad *g, struct tfd_status *st)
 {
     static const char *const names[] = {"use_peephole", NULL};

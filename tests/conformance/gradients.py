@@ -409,15 +409,15 @@ def images():
     case("CTCLoss", lambda x: raw.CTCLoss(
         inputs=x, labels_indices=[[0, 0], [0, 1], [1, 0]],
         labels_values=[1, 1, 0], sequence_length=[4, 3])[0], (4, 2, 3))
-    for op in (raw.BlockLSTM, raw.BlockLSTMV2):
-        for peep in (True, False):
-            case("%s in float, %s" % (op.__name__, peep), lambda x, cs, h, w, i,
-                 f, o, b, r=op, p=peep: r(
-                     seq_len_max=3, x=single(x), cs_prev=single(cs),
-                     h_prev=single(h), w=single(w), wci=single(i),
-                     wcf=single(f), wco=single(o), b=single(b),
-                     use_peephole=p).h, (3, 2, 3), (2, 2), (2, 2), (5, 8),
-                 (2,), (2,), (2,), (8,))
+    # Of BlockLSTMV2 TensorFlow takes the gradient of BlockLSTM, whose gates lie in
+    # another order: no derivative of it.
+    for peep in (True, False):
+        case("BlockLSTM in float, %s" % peep, lambda x, cs, h, w, i, f, o, b,
+             p=peep: raw.BlockLSTM(
+                 seq_len_max=3, x=single(x), cs_prev=single(cs),
+                 h_prev=single(h), w=single(w), wci=single(i), wcf=single(f),
+                 wco=single(o), b=single(b), use_peephole=p).h,
+             (3, 2, 3), (2, 2), (2, 2), (5, 8), (2,), (2,), (2,), (8,))
     for op in (raw.FusedBatchNorm, raw.FusedBatchNormV2, raw.FusedBatchNormV3):
         for training in (True, False):
             case("%s in float, %s" % (op.__name__, training), lambda x, a, b,
