@@ -29,26 +29,27 @@ struct job {
     const void *x;
     void *y;
     struct scaling *scaling;
-    struct tfd_q_view view;
+    struct tfd_quantized_view view;
     bool narrows, wraps;
 };
 
 static struct scaling make_scaling(const struct state *s, enum tfd_dtype t,
                                    float low, float high)
 {
-    const struct tfd_q_limits l = tfd_q_limits(t);
+    const struct tfd_quantized_limits l = tfd_quantized_limits(t);
     const float most = (float)l.highest, least = (float)l.lowest;
-    struct tfd_q_to_float q;
+    struct tfd_quantized_to_float q;
     struct scaling c = {0};
 
     if (s->mode == MIN_FIRST) {
-        q = tfd_q_to_float(t, low, high);
+        q = tfd_quantized_to_float(t, low, high);
         return (struct scaling){0, q.scale, q.offset};
     }
     if (s->mode == SCALED) {
         c.scale = high / most;
         if (l.lowest)
-            c.scale = tfd_q_max(low / (float)(l.lowest + s->narrow), c.scale);
+            c.scale =
+                tfd_quantized_max(low / (float)(l.lowest + s->narrow), c.scale);
         /* So that -0 stays what it is. */
         c.offset = -0.0f;
         return c;
@@ -144,7 +145,7 @@ static enum tfd_code dequantize(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, s->dtype, &k->in[0].shape, st));
     if (!k->out[0].buffer)
         return TFD_OK;
-    j.view = tfd_q_view(&k->in[0].shape, s->axis);
+    j.view = tfd_quantized_view(&k->in[0].shape, s->axis);
     scaling = tfd_buffer_new((size_t)j.view.channels * sizeof(*j.scaling));
     if (!scaling)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,

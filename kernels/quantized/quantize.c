@@ -28,14 +28,14 @@ struct state {
 /* Of a channel. */
 struct scaling {
     float low, high, scale, half;
-    struct tfd_q_to_int first; /* MIN_FIRST */
+    struct tfd_quantized_to_int first; /* MIN_FIRST */
 };
 
 struct job {
     const float *x;
     void *y;
     struct scaling *scaling;
-    struct tfd_q_view view;
+    struct tfd_quantized_view view;
     const struct state *state;
     bool is_signed;
     int32_t nan; /* what stands for no number, but in MIN_FIRST */
@@ -43,15 +43,15 @@ struct job {
 
 /* ---- Ranges -------------------------------------------------------------- */
 
-static void scale_to(const struct state *s, const struct tfd_q_limits *l,
-                     struct scaling *c)
+static void scale_to(const struct state *s,
+                     const struct tfd_quantized_limits *l, struct scaling *c)
 {
     const float first = (float)(l->lowest + s->narrow);
     const float last = (float)l->highest;
     const float from_low = first * c->low > 0 ? first / c->low : FLT_MAX;
     const float from_high = last * c->high > 0 ? last / c->high : FLT_MAX;
 
-    c->scale = tfd_q_min(from_low, from_high);
+    c->scale = tfd_quantized_min(from_low, from_high);
     c->low = first / c->scale;
     c->high = last / c->scale;
 }
@@ -59,15 +59,17 @@ static void scale_to(const struct state *s, const struct tfd_q_limits *l,
 static struct scaling make_scaling(const struct state *s, enum tfd_dtype t,
                                    float low, float high)
 {
-    const struct tfd_q_limits l = tfd_q_limits(t);
-    const float size = tfd_q_max(1.0f, tfd_q_max(fabsf(low), fabsf(high)));
-    struct scaling c = {.low = tfd_q_min(0.0f, low)};
+    const struct tfd_quantized_limits l = tfd_quantized_limits(t);
+    const float size =
+        tfd_quantized_max(1.0f, tfd_quantized_max(fabsf(low), fabsf(high)));
+    struct scaling c = {.low = tfd_quantized_min(0.0f, low)};
 
-    c.high = tfd_q_max(0.0f, tfd_q_max(high, c.low + size * s->least));
+    c.high = tfd_quantized_max(
+        0.0f, tfd_quantized_max(high, c.low + size * s->least));
     c.half =
         l.lowest ? (float)(((double)l.highest - (double)l.lowest + 1) / 2) : 0;
     if (s->mode == MIN_FIRST)
-        c.first = tfd_q_to_int(t, c.low, c.high);
+        c.first = tfd_quantized_to_int(t, c.low, c.high);
     else if (s->mode == SCALED)
         scale_to(s, &l, &c);
     else
@@ -92,7 +94,8 @@ static inline int32_t combined(const struct job *j, const struct scaling *c,
 
     if (v != v)
         return j->nan;
-    return tfd_q_int32(j->is_signed ? tfd_q_round(v - c->half) : v + 0.5f);
+    return tfd_quantized_int32(j->is_signed ? tfd_quantized_round(v - c->half)
+                                            : v + 0.5f);
 }
 
 static inline int32_t scaled(const struct job *j, const struct scaling *c,
@@ -102,13 +105,14 @@ static inline int32_t scaled(const struct job *j, const struct scaling *c,
 
     if (v != v)
         return j->state->to_even ? 0 : j->nan;
-    return tfd_q_int32(j->state->to_even ? rintf(v) : tfd_q_round(v));
+    return tfd_quantized_int32(j->state->to_even ? rintf(v)
+                                                 : tfd_quantized_round(v));
 }
 
 static inline int32_t one(const struct job *j, const struct scaling *c, float x)
 {
     if (j->state->mode == MIN_FIRST)
-        return tfd_q_of(&c->first, x);
+        return tfd_quantized_of(&c->first, x);
     return j->state->mode == SCALED ? scaled(j, c, x) : combined(j, c, x);
 }
 
@@ -231,14 +235,15 @@ static enum tfd_code quantize_v2(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct state *s = k->state;
     const enum tfd_dtype dtype = k->kernel->dtype;
-    struct job j = {.state = s, .is_signed = tfd_q_limits(dtype).lowest != 0};
+    struct job j = {.state = s,
+                    .is_signed = tfd_quantized_limits(dtype).lowest != 0};
     struct tfd_buffer *scaling;
     enum tfd_code rc;
 
     TFD_TRY(check(k, st));
     if (dtype != TFD_QINT32)
-        j.nan = (int32_t)tfd_q_limits(dtype).lowest;
-    j.view = tfd_q_view(&k->in[0].shape, s->axis);
+        j.nan = (int32_t)tfd_quantized_limits(dtype).lowest;
+    j.view = tfd_quantized_view(&k->in[0].shape, s->axis);
     scaling = tfd_buffer_new((size_t)j.view.channels * sizeof(*j.scaling));
     if (!scaling)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,

@@ -35,7 +35,7 @@ struct job {
     const void *x, *dy;
     void *y;
     const struct scaling *scaling; /* a channel each */
-    struct tfd_q_view view;
+    struct tfd_quantized_view view;
     const struct state *state;
     bool clamps, half_up;
 };
@@ -93,7 +93,7 @@ SCALING(DOUBLE, double, DBL_MAX)
                                                                              \
     static void find_##name(const struct job *j, int64_t c, T *low, T *high) \
     {                                                                        \
-        const struct tfd_q_view *v = &j->view;                               \
+        const struct tfd_quantized_view *v = &j->view;                       \
                                                                              \
         *low = MAX;                                                          \
         *high = -MAX;                                                        \
@@ -201,7 +201,7 @@ static enum tfd_code new_scaling(int64_t channels, struct tfd_buffer **out,
 static enum tfd_code run_channels(struct tfd_kctx *k, const struct state *s,
                                   struct tfd_status *st)
 {
-    struct job j = {.view = tfd_q_view(&k->in[0].shape, s->axis),
+    struct job j = {.view = tfd_quantized_view(&k->in[0].shape, s->axis),
                     .state = s,
                     .clamps = s->given,
                     .half_up = s->half_up};
@@ -406,7 +406,7 @@ static enum tfd_code give_zeros(struct tfd_kctx *k, struct tfd_status *st)
 static enum tfd_code compute_back(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct state *s = k->state;
-    struct job j = {.view = tfd_q_view(&k->in[1].shape, s->axis)};
+    struct job j = {.view = tfd_quantized_view(&k->in[1].shape, s->axis)};
     struct tfd_buffer *scaling;
     struct scaling *range;
 

@@ -3,45 +3,47 @@
  */
 #include "kernels/quantized/quantized.h"
 
-struct tfd_q_limits tfd_q_limits(enum tfd_dtype t)
+struct tfd_quantized_limits tfd_quantized_limits(enum tfd_dtype t)
 {
     const int bits = 8 * (int)tfd_dtype_size(t);
     const int64_t steps = INT64_C(1) << bits;
 
     if (t == TFD_QUINT8 || t == TFD_QUINT16)
-        return (struct tfd_q_limits){0, steps - 1};
-    return (struct tfd_q_limits){-steps / 2, steps / 2 - 1};
+        return (struct tfd_quantized_limits){0, steps - 1};
+    return (struct tfd_quantized_limits){-steps / 2, steps / 2 - 1};
 }
 
 /* How many integers there are, without one. */
 static double steps_of(enum tfd_dtype t)
 {
-    const struct tfd_q_limits l = tfd_q_limits(t);
+    const struct tfd_quantized_limits l = tfd_quantized_limits(t);
 
     return (double)(l.highest - l.lowest);
 }
 
-struct tfd_q_to_int tfd_q_to_int(enum tfd_dtype t, float low, float high)
+struct tfd_quantized_to_int tfd_quantized_to_int(enum tfd_dtype t, float low,
+                                                 float high)
 {
-    const struct tfd_q_limits l = tfd_q_limits(t);
-    struct tfd_q_to_int q = {.floor = (float)l.lowest};
+    const struct tfd_quantized_limits l = tfd_quantized_limits(t);
+    struct tfd_quantized_to_int q = {.floor = (float)l.lowest};
 
     /* A float that an int32 holds. */
-    q.ceiling = tfd_q_min((float)l.highest, 2147483520.0f);
+    q.ceiling = tfd_quantized_min((float)l.highest, 2147483520.0f);
     if (high != low)
         q.scale = (float)(steps_of(t) / (double)(high - low));
     q.offset = roundf(low * q.scale) - (float)l.lowest;
     return q;
 }
 
-struct tfd_q_to_float tfd_q_to_float(enum tfd_dtype t, float low, float high)
+struct tfd_quantized_to_float tfd_quantized_to_float(enum tfd_dtype t,
+                                                     float low, float high)
 {
     const float scale = (float)((double)(high - low) / steps_of(t));
     const float rounded = high == low ? low : roundf(low / scale) * scale;
 
-    return (struct tfd_q_to_float){
+    return (struct tfd_quantized_to_float){
         .scale = scale,
-        .offset = rounded - (float)tfd_q_limits(t).lowest * scale,
+        .offset = rounded - (float)tfd_quantized_limits(t).lowest * scale,
     };
 }
 
@@ -53,11 +55,12 @@ static double wide_range(enum tfd_dtype t, float low, float high)
     return (double)(high - low) * (steps / (steps - 1.0));
 }
 
-float tfd_q_float_of(enum tfd_dtype t, int64_t x, float low, float high)
+float tfd_quantized_float_of(enum tfd_dtype t, int64_t x, float low, float high)
 {
     const double scale = wide_range(t, low, high) / (steps_of(t) + 1);
     /* By way of a float, as TensorFlow's integers go. */
-    const double offset = (double)(float)x - (double)tfd_q_limits(t).lowest;
+    const double offset =
+        (double)(float)x - (double)tfd_quantized_limits(t).lowest;
 
     if (low == high)
         return low;
@@ -65,21 +68,22 @@ float tfd_q_float_of(enum tfd_dtype t, int64_t x, float low, float high)
                    offset * scale);
 }
 
-int64_t tfd_q_int_of(enum tfd_dtype t, float x, float low, float high)
+int64_t tfd_quantized_int_of(enum tfd_dtype t, float x, float low, float high)
 {
-    const int64_t lowest = tfd_q_limits(t).lowest;
+    const int64_t lowest = tfd_quantized_limits(t).lowest;
     const double scale = (steps_of(t) + 1) / wide_range(t, low, high);
 
     if (low == high)
         return lowest;
-    return (int64_t)((uint64_t)tfd_q_int64(round((double)x * scale) -
-                                           round((double)low * scale)) +
+    return (int64_t)((uint64_t)tfd_quantized_int64(round((double)x * scale) -
+                                                   round((double)low * scale)) +
                      (uint64_t)lowest);
 }
 
-struct tfd_q_view tfd_q_view(const struct tfd_shape *s, int64_t axis)
+struct tfd_quantized_view tfd_quantized_view(const struct tfd_shape *s,
+                                             int64_t axis)
 {
-    struct tfd_q_view v = {1, 1, 1};
+    struct tfd_quantized_view v = {1, 1, 1};
 
     for (int i = 0; i < s->rank; i++)
         *(i < axis    ? &v.outer
@@ -88,8 +92,8 @@ struct tfd_q_view tfd_q_view(const struct tfd_shape *s, int64_t axis)
     return v;
 }
 
-enum tfd_code tfd_q_give(struct tfd_kctx *k, int out, float value,
-                         struct tfd_status *st)
+enum tfd_code tfd_quantized_give(struct tfd_kctx *k, int out, float value,
+                                 struct tfd_status *st)
 {
     TFD_TRY(
         tfd_kctx_output(k, out, TFD_FLOAT, &(struct tfd_shape){.rank = 0}, st));
@@ -97,8 +101,8 @@ enum tfd_code tfd_q_give(struct tfd_kctx *k, int out, float value,
     return TFD_OK;
 }
 
-enum tfd_code tfd_q_check_one(const struct tfd_kctx *k, int in,
-                              const char *name, struct tfd_status *st)
+enum tfd_code tfd_quantized_check_one(const struct tfd_kctx *k, int in,
+                                      const char *name, struct tfd_status *st)
 {
     if (k->in[in].shape.rank == 0)
         return TFD_OK;
@@ -107,8 +111,9 @@ enum tfd_code tfd_q_check_one(const struct tfd_kctx *k, int in,
                     k->in[in].shape.rank);
 }
 
-enum tfd_code tfd_q_check_type(const struct tfd_prepare *p, const char *attr,
-                               enum tfd_dtype dtype, struct tfd_status *st)
+enum tfd_code tfd_quantized_check_type(const struct tfd_prepare *p,
+                                       const char *attr, enum tfd_dtype dtype,
+                                       struct tfd_status *st)
 {
     enum tfd_dtype found;
 
@@ -120,7 +125,8 @@ enum tfd_code tfd_q_check_type(const struct tfd_prepare *p, const char *attr,
         TFD_STR_ARG(p->node->op->name), attr, tfd_dtype_name(found));
 }
 
-enum tfd_code tfd_q_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
+enum tfd_code tfd_quantized_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
 {
     (void)st;
     s->out[0] = s->in[0];

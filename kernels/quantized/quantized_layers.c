@@ -13,8 +13,8 @@
 
 static int64_t clamped_int(enum tfd_dtype t, float x, float low, float high)
 {
-    const struct tfd_q_limits l = tfd_q_limits(t);
-    const int64_t v = tfd_q_int_of(t, x, low, high);
+    const struct tfd_quantized_limits l = tfd_quantized_limits(t);
+    const int64_t v = tfd_quantized_int_of(t, x, low, high);
 
     return v < l.lowest ? l.lowest : v > l.highest ? l.highest : v;
 }
@@ -24,7 +24,7 @@ static enum tfd_code check_scalars(const struct tfd_kctx *k, int first,
                                    struct tfd_status *st)
 {
     for (int i = 0; i < count; i++)
-        TFD_TRY(tfd_q_check_one(k, first + i, names[i], st));
+        TFD_TRY(tfd_quantized_check_one(k, first + i, names[i], st));
     return TFD_OK;
 }
 
@@ -61,14 +61,14 @@ static enum tfd_code relu_to(struct tfd_kctx *k, float most,
     float low, high;
 
     TFD_TRY(check_scalars(k, 1, names, 2, st));
-    low = tfd_q_scalar(k, 1);
-    high = tfd_q_scalar(k, 2);
+    low = tfd_quantized_scalar(k, 1);
+    high = tfd_quantized_scalar(k, 2);
     j.low = clamped_int(dtype, 0, low, high);
     j.high = most > 0 ? clamped_int(dtype, most, low, high)
-                      : tfd_q_limits(dtype).highest;
+                      : tfd_quantized_limits(dtype).highest;
     TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
-    TFD_TRY(tfd_q_give(k, 1, low, st));
-    TFD_TRY(tfd_q_give(k, 2, high, st));
+    TFD_TRY(tfd_quantized_give(k, 1, low, st));
+    TFD_TRY(tfd_quantized_give(k, 2, high, st));
     j.x = tfd_tensor_data(&k->in[0]);
     j.y = tfd_tensor_data(&k->out[0]);
     if (j.y)
@@ -94,7 +94,7 @@ static enum tfd_code relu_prepare(const struct tfd_prepare *p, void *state,
 
     (void)state;
     TFD_TRY(tfd_node_type(p->node, "Tinput", &dtype, st));
-    return tfd_q_check_type(p, "out_type", dtype, st);
+    return tfd_quantized_check_type(p, "out_type", dtype, st);
 }
 
 /* ---- QuantizedBiasAdd ---------------------------------------------------- */
@@ -102,8 +102,8 @@ static enum tfd_code relu_prepare(const struct tfd_prepare *p, void *state,
 struct bias {
     const void *x, *bias;
     int32_t *y;
-    struct tfd_q_to_float from, bias_from;
-    struct tfd_q_to_int to;
+    struct tfd_quantized_to_float from, bias_from;
+    struct tfd_quantized_to_int to;
     int32_t zero;
     int64_t channels;
 };
@@ -119,9 +119,9 @@ struct bias {
             const float b = j->bias_from.offset +                              \
                             (float)bias[i % j->channels] * j->bias_from.scale; \
                                                                                \
-            j->y[i] =                                                          \
-                (int32_t)((uint32_t)tfd_q_of(&j->to, a) +                      \
-                          (uint32_t)tfd_q_of(&j->to, b) + (uint32_t)j->zero);  \
+            j->y[i] = (int32_t)((uint32_t)tfd_quantized_of(&j->to, a) +        \
+                                (uint32_t)tfd_quantized_of(&j->to, b) +        \
+                                (uint32_t)j->zero);                            \
         }                                                                      \
     }
 BIAS(QUINT8, uint8_t)
@@ -162,18 +162,19 @@ static enum tfd_code bias_add(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(check_biases(k, st));
     for (int i = 0; i < 4; i++)
-        limit[i] = tfd_q_scalar(k, 2 + i);
-    most = tfd_q_max(limit[1],
-                     tfd_q_max(-limit[0], tfd_q_max(limit[3], -limit[2])));
+        limit[i] = tfd_quantized_scalar(k, 2 + i);
+    most = tfd_quantized_max(
+        limit[1],
+        tfd_quantized_max(-limit[0], tfd_quantized_max(limit[3], -limit[2])));
     /* Room for sums of 17 bits more. */
     most *= (float)(1 << 17);
-    j.from = tfd_q_to_float(dtype, limit[0], limit[1]);
-    j.bias_from = tfd_q_to_float(dtype, limit[2], limit[3]);
-    j.to = tfd_q_to_int(TFD_QINT32, -most, most);
+    j.from = tfd_quantized_to_float(dtype, limit[0], limit[1]);
+    j.bias_from = tfd_quantized_to_float(dtype, limit[2], limit[3]);
+    j.to = tfd_quantized_to_int(TFD_QINT32, -most, most);
     j.zero = (int32_t)clamped_int(TFD_QINT32, 0, -most, most);
     TFD_TRY(tfd_kctx_output(k, 0, TFD_QINT32, &k->in[0].shape, st));
-    TFD_TRY(tfd_q_give(k, 1, -most, st));
-    TFD_TRY(tfd_q_give(k, 2, most, st));
+    TFD_TRY(tfd_quantized_give(k, 1, -most, st));
+    TFD_TRY(tfd_quantized_give(k, 2, most, st));
     j.bias = tfd_tensor_data(&k->in[1]);
     j.channels = k->in[1].shape.dim[0];
     j.y = tfd_tensor_data(&k->out[0]);
@@ -190,8 +191,8 @@ static enum tfd_code bias_prepare(const struct tfd_prepare *p, void *state,
 
     (void)state;
     TFD_TRY(tfd_node_type(p->node, "T1", &dtype, st));
-    TFD_TRY(tfd_q_check_type(p, "T2", dtype, st));
-    return tfd_q_check_type(p, "out_type", TFD_QINT32, st);
+    TFD_TRY(tfd_quantized_check_type(p, "T2", dtype, st));
+    return tfd_quantized_check_type(p, "out_type", TFD_QINT32, st);
 }
 
 /* ---- QuantizedMatMul ----------------------------------------------------- */
@@ -243,7 +244,7 @@ static enum tfd_code check_product(const struct tfd_kctx *k,
                             "%s must be a scalar, but got shape%s", names[i],
                             tfd_shape_text(&k->in[2 + i].shape, text));
     for (int i = 0; i < 4; i += 2)
-        if (!(tfd_q_scalar(k, 3 + i) > tfd_q_scalar(k, 2 + i)))
+        if (!(tfd_quantized_scalar(k, 3 + i) > tfd_quantized_scalar(k, 2 + i)))
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "%s must be larger than %s.", names[i + 1],
                             names[i]);
@@ -257,7 +258,8 @@ static enum tfd_code check_product(const struct tfd_kctx *k,
 /* Of one step of a quint8. */
 static float step_of(const struct tfd_kctx *k, int low)
 {
-    return (tfd_q_scalar(k, low + 1) - tfd_q_scalar(k, low)) / 255.0f;
+    return (tfd_quantized_scalar(k, low + 1) - tfd_quantized_scalar(k, low)) /
+           255.0f;
 }
 
 static enum tfd_code give_product(struct tfd_kctx *k, struct product *p,
@@ -268,8 +270,8 @@ static enum tfd_code give_product(struct tfd_kctx *k, struct product *p,
 
     TFD_TRY(tfd_shape_make(&out, (int64_t[]){p->m, p->n}, 2, st));
     TFD_TRY(tfd_kctx_output(k, 0, TFD_QINT32, &out, st));
-    TFD_TRY(tfd_q_give(k, 1, step * -2147483648.0f, st));
-    TFD_TRY(tfd_q_give(k, 2, step * 2147483648.0f, st));
+    TFD_TRY(tfd_quantized_give(k, 1, step * -2147483648.0f, st));
+    TFD_TRY(tfd_quantized_give(k, 2, step * 2147483648.0f, st));
     p->c = tfd_tensor_data(&k->out[0]);
     return TFD_OK;
 }
@@ -295,10 +297,10 @@ static enum tfd_code matmul(struct tfd_kctx *k, struct tfd_status *st)
     p.ldb = b[1];
     p.a = tfd_tensor_data(&k->in[0]);
     p.b = tfd_tensor_data(&k->in[1]);
-    p.zero_a = (int32_t)tfd_q_int_of(TFD_QUINT8, 0, tfd_q_scalar(k, 2),
-                                     tfd_q_scalar(k, 3));
-    p.zero_b = (int32_t)tfd_q_int_of(TFD_QUINT8, 0, tfd_q_scalar(k, 4),
-                                     tfd_q_scalar(k, 5));
+    p.zero_a = (int32_t)tfd_quantized_int_of(
+        TFD_QUINT8, 0, tfd_quantized_scalar(k, 2), tfd_quantized_scalar(k, 3));
+    p.zero_b = (int32_t)tfd_quantized_int_of(
+        TFD_QUINT8, 0, tfd_quantized_scalar(k, 4), tfd_quantized_scalar(k, 5));
     TFD_TRY(give_product(k, &p, st));
     cost = (double)p.n * (double)p.k / 4 + 1;
     if (p.c)
@@ -314,8 +316,8 @@ static enum tfd_code matmul_prepare(const struct tfd_prepare *p, void *state,
 
     TFD_TRY(tfd_node_bool(p->node, "transpose_a", &s->transpose_a, st));
     TFD_TRY(tfd_node_bool(p->node, "transpose_b", &s->transpose_b, st));
-    TFD_TRY(tfd_q_check_type(p, "T2", TFD_QUINT8, st));
-    return tfd_q_check_type(p, "Toutput", TFD_QINT32, st);
+    TFD_TRY(tfd_quantized_check_type(p, "T2", TFD_QUINT8, st));
+    return tfd_quantized_check_type(p, "Toutput", TFD_QINT32, st);
 }
 
 static enum tfd_code matmul_shape(struct tfd_shape_ctx *s,
@@ -339,7 +341,7 @@ static enum tfd_code matmul_shape(struct tfd_shape_ctx *s,
                    "max_activations: float",                         \
         .attrs = "Tinput: quantizedtype; "                           \
                  "out_type: quantizedtype = DT_QUINT8",              \
-        .key = "Tinput", .shape = tfd_q_shape,                       \
+        .key = "Tinput", .shape = tfd_quantized_shape,               \
     }
 
 static const struct tfd_opdef ops[] = {
@@ -353,7 +355,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "T1: quantizedtype; T2: quantizedtype; "
                  "out_type: quantizedtype",
         .key = "T1",
-        .shape = tfd_q_shape,
+        .shape = tfd_quantized_shape,
     },
     {
         .name = "QuantizedMatMul",

@@ -37,10 +37,10 @@ static struct fixed fixed_of(float low, float high, float new_low,
     int64_t bottom = 0;
 
     if (new_range != 0) {
-        f.scale = tfd_q_int64(255.0 * (double)one * (double)range /
-                              (double)new_range);
-        f.offset = tfd_q_int64((double)(middle * inverse * one));
-        bottom = tfd_q_int64(
+        f.scale = tfd_quantized_int64(255.0 * (double)one * (double)range /
+                                      (double)new_range);
+        f.offset = tfd_quantized_int64((double)(middle * inverse * one));
+        bottom = tfd_quantized_int64(
             round((double)one * ((double)new_low * 255.0) / (double)new_range));
     }
     f.offset = (int64_t)((uint64_t)f.offset - (uint64_t)bottom +
@@ -64,8 +64,8 @@ struct job {
     const int32_t *x;
     void *y;
     struct fixed fixed;
-    struct tfd_q_to_float from;
-    struct tfd_q_to_int to;
+    struct tfd_quantized_to_float from;
+    struct tfd_quantized_to_int to;
     const float *scale; /* by channel */
     int64_t channels;
 };
@@ -83,31 +83,32 @@ static void run_QUINT8(void *arg, int64_t begin, int64_t end)
 static void run_QINT8(void *arg, int64_t begin, int64_t end)
 {
     const struct job *j = arg;
-    const struct tfd_q_to_float from = j->from;
-    const struct tfd_q_to_int to = j->to;
+    const struct tfd_quantized_to_float from = j->from;
+    const struct tfd_quantized_to_int to = j->to;
     int8_t *y = j->y;
 
     for (int64_t i = begin; i < end; i++)
-        y[i] = (int8_t)tfd_q_of(&to, from.offset + (float)j->x[i] * from.scale);
+        y[i] = (int8_t)tfd_quantized_of(&to, from.offset +
+                                                 (float)j->x[i] * from.scale);
 }
 
 /* Rows of channels. */
-#define CHANNELS(name, T, LOW, HIGH)                                       \
-    static void channels_##name(void *arg, int64_t begin, int64_t end)     \
-    {                                                                      \
-        const struct job *j = arg;                                         \
-                                                                           \
-        for (int64_t r = begin; r < end; r++) {                            \
-            const int32_t *x = j->x + r * j->channels;                     \
-            T *y = (T *)j->y + r * j->channels;                            \
-                                                                           \
-            for (int64_t c = 0; c < j->channels; c++) {                    \
-                const float v = (float)x[c] * j->scale[c];                 \
-                                                                           \
-                y[c] = (T)tfd_q_int32(                                     \
-                    rintf(tfd_q_min(tfd_q_max((float)(LOW), v), (HIGH)))); \
-            }                                                              \
-        }                                                                  \
+#define CHANNELS(name, T, LOW, HIGH)                                   \
+    static void channels_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                  \
+        const struct job *j = arg;                                     \
+                                                                       \
+        for (int64_t r = begin; r < end; r++) {                        \
+            const int32_t *x = j->x + r * j->channels;                 \
+            T *y = (T *)j->y + r * j->channels;                        \
+                                                                       \
+            for (int64_t c = 0; c < j->channels; c++) {                \
+                const float v = (float)x[c] * j->scale[c];             \
+                                                                       \
+                y[c] = (T)tfd_quantized_int32(rintf(tfd_quantized_min( \
+                    tfd_quantized_max((float)(LOW), v), (HIGH))));     \
+            }                                                          \
+        }                                                              \
     }
 CHANNELS(QUINT8, uint8_t, 0, 255)
 CHANNELS(QINT8, int8_t, -128, 127)
@@ -137,34 +138,37 @@ static enum tfd_code check_ones(const struct tfd_kctx *k, int count,
                                         "requested_output_max"};
 
     for (int i = 0; i < count; i++)
-        TFD_TRY(tfd_q_check_one(k, 1 + i, names[i], st));
+        TFD_TRY(tfd_quantized_check_one(k, 1 + i, names[i], st));
     return TFD_OK;
 }
 
 /* The range in use, which contains 0 at its low end. */
 static void used_range(const struct tfd_kctx *k, float *low, float *high)
 {
-    const float from = tfd_q_scalar(k, 1), to = tfd_q_scalar(k, 2);
+    const float from = tfd_quantized_scalar(k, 1),
+                to = tfd_quantized_scalar(k, 2);
     const struct span s =
         span_of(tfd_tensor_data(&k->in[0]), tfd_tensor_elements(&k->in[0]));
 
-    *low = tfd_q_min(0.0f, tfd_q_float_of(TFD_QINT32, s.low, from, to));
-    *high = tfd_q_float_of(TFD_QINT32, s.high, from, to);
+    *low = tfd_quantized_min(
+        0.0f, tfd_quantized_float_of(TFD_QINT32, s.low, from, to));
+    *high = tfd_quantized_float_of(TFD_QINT32, s.high, from, to);
 }
 
 static enum tfd_code to_range(struct tfd_kctx *k, float low, float high,
                               struct tfd_status *st)
 {
-    const float from = tfd_q_scalar(k, 1), to = tfd_q_scalar(k, 2);
+    const float from = tfd_quantized_scalar(k, 1),
+                to = tfd_quantized_scalar(k, 2);
     const enum tfd_dtype dtype = k->kernel->dtype;
     struct job j = {.x = tfd_tensor_data(&k->in[0])};
 
     j.fixed = fixed_of(from, to, low, high);
-    j.from = tfd_q_to_float(TFD_QINT32, from, to);
-    j.to = tfd_q_to_int(dtype, low, high);
+    j.from = tfd_quantized_to_float(TFD_QINT32, from, to);
+    j.to = tfd_quantized_to_int(dtype, low, high);
     TFD_TRY(tfd_kctx_output(k, 0, dtype, &k->in[0].shape, st));
-    TFD_TRY(tfd_q_give(k, 1, low, st));
-    TFD_TRY(tfd_q_give(k, 2, high, st));
+    TFD_TRY(tfd_quantized_give(k, 1, low, st));
+    TFD_TRY(tfd_quantized_give(k, 2, high, st));
     if (!k->out[0].buffer)
         return TFD_OK;
     j.y = k->out[0].buffer->data;
@@ -178,8 +182,8 @@ static enum tfd_code requantize(struct tfd_kctx *k, struct tfd_status *st)
     float low, high;
 
     TFD_TRY(check_ones(k, 4, st));
-    low = tfd_q_scalar(k, 3);
-    high = tfd_q_scalar(k, 4);
+    low = tfd_quantized_scalar(k, 3);
+    high = tfd_quantized_scalar(k, 4);
     if (!(low <= 0))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "requested_output_min must be <= 0, but got %g",
@@ -206,8 +210,8 @@ static enum tfd_code range(struct tfd_kctx *k, struct tfd_status *st)
     float low, high;
 
     used_range(k, &low, &high);
-    TFD_TRY(tfd_q_give(k, 0, low, st));
-    return tfd_q_give(k, 1, high, st);
+    TFD_TRY(tfd_quantized_give(k, 0, low, st));
+    return tfd_quantized_give(k, 1, high, st);
 }
 
 /* ---- By channel ---------------------------------------------------------- */
@@ -219,7 +223,7 @@ static float size_at(const struct tfd_kctx *k, int64_t c)
     const float *low = tfd_tensor_data(&k->in[1]);
     const float *high = tfd_tensor_data(&k->in[2]);
 
-    return tfd_q_max(fabsf(low[c]), fabsf(high[c]));
+    return tfd_quantized_max(fabsf(low[c]), fabsf(high[c]));
 }
 
 /* All inputs have as many channels. */
@@ -247,7 +251,7 @@ static enum tfd_code check_channels(const struct tfd_kctx *k, int64_t *out,
  * which the lowest number stays itself. */
 static int32_t absolute(int32_t x)
 {
-    const int32_t rounded = tfd_q_int32((float)x);
+    const int32_t rounded = tfd_quantized_int32((float)x);
 
     return rounded < 0 ? (int32_t)(0 - (uint32_t)rounded) : rounded;
 }
@@ -280,15 +284,15 @@ static enum tfd_code channels_range(struct tfd_kctx *k, struct tfd_status *st)
             x + c, tfd_tensor_elements(&k->in[0]) / channels, channels);
         const int32_t low = absolute(s.low), high = absolute(s.high);
 
-        width =
-            tfd_q_max(width, size_at(k, c) * (float)(low > high ? low : high) /
-                                 HALF_RANGE);
+        width = tfd_quantized_max(width, size_at(k, c) *
+                                             (float)(low > high ? low : high) /
+                                             HALF_RANGE);
         negative = negative || s.low < 0;
     }
     if (width > most)
         width = most;
-    TFD_TRY(tfd_q_give(k, 0, negative ? -width : 0.0f, st));
-    return tfd_q_give(k, 1, width, st);
+    TFD_TRY(tfd_quantized_give(k, 0, negative ? -width : 0.0f, st));
+    return tfd_quantized_give(k, 1, width, st);
 }
 
 static enum tfd_code channels_check(const struct tfd_kctx *k, int64_t *channels,
@@ -309,11 +313,11 @@ static enum tfd_code channels_check(const struct tfd_kctx *k, int64_t *channels,
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "requested_output_%s must be a scalar",
                             i == 3 ? "min" : "max");
-    if (k->kernel->dtype == TFD_QINT8 && !(tfd_q_scalar(k, 3) < 0))
+    if (k->kernel->dtype == TFD_QINT8 && !(tfd_quantized_scalar(k, 3) < 0))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "If out_type is QINT8, requested_output_max must be "
                         "non negative, got %g",
-                        (double)tfd_q_scalar(k, 3));
+                        (double)tfd_quantized_scalar(k, 3));
     return TFD_OK;
 }
 
@@ -327,12 +331,12 @@ static enum tfd_code channels_requantize(struct tfd_kctx *k,
     float low, high, width, *scale;
 
     TFD_TRY(channels_check(k, &j.channels, st));
-    low = tfd_q_scalar(k, 3);
-    high = tfd_q_scalar(k, 4);
-    width = tfd_q_max(fabsf(low), fabsf(high));
+    low = tfd_quantized_scalar(k, 3);
+    high = tfd_quantized_scalar(k, 4);
+    width = tfd_quantized_max(fabsf(low), fabsf(high));
     TFD_TRY(tfd_kctx_output(k, 0, dtype, &k->in[0].shape, st));
-    TFD_TRY(tfd_q_give(k, 1, low, st));
-    TFD_TRY(tfd_q_give(k, 2, high, st));
+    TFD_TRY(tfd_quantized_give(k, 1, low, st));
+    TFD_TRY(tfd_quantized_give(k, 2, high, st));
     if (!k->out[0].buffer)
         return TFD_OK;
     TFD_TRY(tfd_tensor_new(&scales, TFD_FLOAT, &k->in[1].shape, st));
@@ -355,14 +359,14 @@ static enum tfd_code prepare_input(const struct tfd_prepare *p, void *state,
                                    struct tfd_status *st)
 {
     (void)state;
-    return tfd_q_check_type(p, "Tinput", TFD_QINT32, st);
+    return tfd_quantized_check_type(p, "Tinput", TFD_QINT32, st);
 }
 
 static enum tfd_code prepare_channels(const struct tfd_prepare *p, void *state,
                                       struct tfd_status *st)
 {
     (void)state;
-    return tfd_q_check_type(p, "T", TFD_QINT32, st);
+    return tfd_quantized_check_type(p, "T", TFD_QINT32, st);
 }
 
 static enum tfd_code prepare_clip(const struct tfd_prepare *p, void *state,
@@ -392,7 +396,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: out_type, " OUTPUTS,
         .attrs = "Tinput: quantizedtype; out_type: quantizedtype",
         .key = "out_type",
-        .shape = tfd_q_shape,
+        .shape = tfd_quantized_shape,
     },
     {
         .name = "Requantize",
@@ -400,7 +404,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: out_type, " OUTPUTS,
         .attrs = "Tinput: quantizedtype; out_type: quantizedtype",
         .key = "out_type",
-        .shape = tfd_q_shape,
+        .shape = tfd_quantized_shape,
     },
     {
         .name = "RequantizationRange",
@@ -425,7 +429,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "T: quantizedtype = DT_QINT32; "
                  "out_type: quantizedtype = DT_QUINT8",
         .key = "out_type",
-        .shape = tfd_q_shape,
+        .shape = tfd_quantized_shape,
     },
 };
 

@@ -32,7 +32,7 @@ struct job {
     const void *x;
     void *y;
     const struct scaling *scaling;
-    struct tfd_q_view view;
+    struct tfd_quantized_view view;
 };
 
 /* As the processor adds. */
@@ -57,13 +57,14 @@ static inline int32_t clamp(int32_t x, const struct scaling *c)
 
 static inline int32_t quantized(const struct scaling *c, float x)
 {
-    return clamp(plus(tfd_q_int32(floorf(x * c->scale + 0.5f)), c->zero), c);
+    return clamp(
+        plus(tfd_quantized_int32(floorf(x * c->scale + 0.5f)), c->zero), c);
 }
 
 /* By way of a float, as TensorFlow's integers go. */
 static inline int32_t rounded(int32_t x)
 {
-    return tfd_q_int32((float)x);
+    return tfd_quantized_int32((float)x);
 }
 
 static inline float dequantized(const struct scaling *c, int32_t x)
@@ -198,7 +199,7 @@ static enum tfd_code compute_uniform(struct tfd_kctx *k, enum tfd_dtype dtype,
                                      int64_t axis, make_fn *make,
                                      struct tfd_status *st)
 {
-    struct job j = {.view = tfd_q_view(&k->in[0].shape, axis)};
+    struct job j = {.view = tfd_quantized_view(&k->in[0].shape, axis)};
     struct tfd_buffer *scaling;
     enum tfd_code rc;
 
@@ -406,7 +407,7 @@ static enum tfd_code prepare_requantize(const struct tfd_prepare *p,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "If input and output is both per-axis quantized, the "
                         "quantization axis must be same.");
-    return tfd_q_check_type(p, "Tout", TFD_QINT8, st);
+    return tfd_quantized_check_type(p, "Tout", TFD_QINT8, st);
 }
 
 /* ---- Tables -------------------------------------------------------------- */
