@@ -457,9 +457,9 @@
 /* So many bytes are written at once, whatever max_queue says. */
 #define TFD_EVENT_QUEUE_KEPT_SIZE_MAX ((size_t)16 << 20)
 
-/* Points of a Fourier transform: a plan and the work of one take 100 bytes
- * each at most. */
-#define TFD_FFT_LENGTH_MAX (INT64_C(1) << 28)
+/* Points of a Fourier transform: a plan takes 80 bytes each at most, and the
+ * work of a thread as much again. */
+#define TFD_FFT_LENGTH_MAX (INT64_C(1) << 24)
 /* Plans of transforms that are kept, and their bytes; programs have a few
  * lengths, of some thousand points. */
 #define TFD_FFT_PLANS_MAX 64

@@ -9,6 +9,7 @@
  * Decoders give bytes.  Where other numbers are wanted, bytes go to memory of
  * their own and are converted; a PNG's 16 bits are read as such.
  */
+#include "common/base/alloc.h"
 #include "common/thread/halt.h"
 #include "kernels/codec/bmp.h"
 #include "kernels/codec/gif.h"
@@ -18,7 +19,6 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum image_op {
@@ -125,7 +125,7 @@ struct output {
     struct tfd_kctx *k;
     const struct decoding *d;
     enum picture_format format;
-    uint8_t *bytes; /* of ours, where the op gives other numbers */
+    struct tfd_buffer *bytes; /* of ours, where the op gives other numbers */
 };
 
 static bool has_frames(const struct output *o)
@@ -168,13 +168,13 @@ static enum tfd_code output_room(struct tfd_picture_sink *s,
     *out = tfd_tensor_data(&o->k->out[0]);
     if (o->d->dtype == TFD_UINT8)
         return TFD_OK;
-    o->bytes = malloc((size_t)tfd_tensor_elements(&o->k->out[0]));
+    o->bytes = tfd_buffer_new((size_t)tfd_tensor_elements(&o->k->out[0]));
     if (!o->bytes)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating the bytes of an image of %lld "
                         "numbers",
                         (long long)tfd_tensor_elements(&o->k->out[0]));
-    *out = o->bytes;
+    *out = o->bytes->data;
     return TFD_OK;
 }
 
@@ -201,7 +201,8 @@ CONVERT(shorts_to_floats, uint16_t, float, (float)x[i] * n->scale)
 static void convert_bytes(struct output *o)
 {
     struct tfd_tensor *y = &o->k->out[0];
-    struct numbers n = {o->bytes, tfd_tensor_data(y), (float)(1.0 / UINT8_MAX)};
+    struct numbers n = {o->bytes->data, tfd_tensor_data(y),
+                        (float)(1.0 / UINT8_MAX)};
 
     tfd_kctx_parallel(
         o->k, tfd_tensor_elements(y), 1,
@@ -223,13 +224,13 @@ static enum tfd_code png_floats(struct output *o, struct tfd_png_reader *r,
     struct numbers n = {.to = tfd_tensor_data(y),
                         .scale = (float)(1.0 / UINT16_MAX)};
 
-    o->bytes = malloc(2 * (size_t)tfd_tensor_elements(y));
+    o->bytes = tfd_buffer_new(2 * (size_t)tfd_tensor_elements(y));
     if (!o->bytes)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating the numbers of a PNG");
-    if (!tfd_png_read(r, o->bytes))
+    if (!tfd_png_read(r, o->bytes->data))
         return bad_png(file, st);
-    n.from = o->bytes;
+    n.from = o->bytes->data;
     tfd_kctx_parallel(o->k, tfd_tensor_elements(y), 1, shorts_to_floats, &n);
     return TFD_OK;
 }
@@ -431,7 +432,7 @@ static enum tfd_code decode_compute(struct tfd_kctx *k, struct tfd_status *st)
     rc = decode_file(&o, file, st);
     if (rc == TFD_OK && o.bytes && o.format != FORMAT_PNG && !tfd_halted())
         convert_bytes(&o);
-    free(o.bytes);
+    tfd_buffer_unref(o.bytes);
     return rc;
 }
 

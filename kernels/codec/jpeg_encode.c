@@ -2,6 +2,7 @@
  * jpeg_encode.c - see jpeg.h.
  */
 #include "common/thread/halt.h"
+#include "config/limits.h"
 #include "kernels/codec/jpeg.h"
 #include "kernels/codec/jpeg_library.h"
 
@@ -18,6 +19,7 @@ struct writing {
     struct jpeg_compress_struct c;
     struct jpeg_destination_mgr to;
     struct jpeg_error_mgr errors;
+    struct jpeg_progress_mgr progress;
     jmp_buf back;
     const struct tfd_jpeg *lib;
     const struct tfd_jpeg_settings *settings;
@@ -37,6 +39,14 @@ static void leave_writing(j_common_ptr common)
 static void print_nothing(j_common_ptr common)
 {
     (void)common;
+}
+
+/* Called for each stretch of rows of each pass, of which there are ten where
+ * the file is progressive. */
+static void look_for_end(j_common_ptr common)
+{
+    if (tfd_halted())
+        leave_writing(common);
 }
 
 static void begin_block(j_compress_ptr c)
@@ -74,6 +84,9 @@ static void begin_writing(struct writing *w)
                                           .empty_output_buffer = empty_block,
                                           .term_destination = end_block};
     w->c.dest = &w->to;
+    w->progress.progress_monitor = look_for_end;
+    w->c.progress = &w->progress;
+    w->c.mem->max_memory_to_use = TFD_JPEG_WORK_SIZE_MAX;
 }
 
 static void apply_settings(struct writing *w)
@@ -155,6 +168,8 @@ enum tfd_code tfd_jpeg_encode(const uint8_t *pixels,
         lib->destroy((j_common_ptr)&w->c);
     tfd_bytes_deinit(&w->xmp);
     free(w);
+    if (tfd_halted())
+        return tfd_halt_fail(st);
     if (!written)
         return tfd_fail(st, TFD_INTERNAL, "JPEG encoding failed");
     return tfd_bytes_ok(out, "picture", st);

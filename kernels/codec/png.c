@@ -96,6 +96,9 @@ static void take_bytes(png_structp png, png_bytep to, size_t size)
 
     if (size > r->left.size)
         png_error(png, "the file ends");
+    /* What is deflated behind the picture is inflated all the same. */
+    if (tfd_halted())
+        png_error(png, "the step has ended");
     memcpy(to, r->left.data, size);
     r->left.data += size;
     r->left.size -= size;

@@ -211,5 +211,6 @@ enum tfd_code tfd_webp_decode(struct tfd_str file, int64_t channels,
     if (channels != 0 && channels != 4)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "WebP Animation must be 4 channel RGBA");
+    TFD_TRY(tfd_picture_check("WebP", &size, st)); /* two of them are made */
     return decode_animation(file, all_frames, sink, st);
 }

@@ -59,6 +59,8 @@ static void sum_pixels(const struct adjusting *a, const float *x, float *y)
         const int64_t half = left / 2 * a->channels;
         const int64_t rest = (left - left / 2) * a->channels;
 
+        if (tfd_halted())
+            return;
         for (int64_t i = 0; i < half; i++)
             y[i] = x[i] + x[rest + i];
         if (x != y)
@@ -83,6 +85,8 @@ static void adjust_contrast(void *arg, int64_t begin, int64_t end)
         for (int64_t i = size; i-- > 0;) {
             const float mean = y[i % a->channels];
 
+            if ((i & 0xfffff) == 0 && tfd_halted())
+                return;
             y[i] = mean + (x[i] - mean) * a->by;
         }
     }

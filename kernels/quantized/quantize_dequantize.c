@@ -15,6 +15,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/str.h"
+#include "common/thread/halt.h"
 
 #include <float.h>
 #include <string.h>
@@ -65,6 +66,7 @@ SCALING(DOUBLE, double, DBL_MAX)
 
 /* In lanes, so that a vector takes them at once. */
 #define LANES 16
+#define ROWS_BETWEEN_LOOKS 65536
 
 #define SPAN(name, T, MAX)                                                   \
     static void span_##name(const T *x, int64_t n, T *low, T *high)          \
@@ -97,9 +99,12 @@ SCALING(DOUBLE, double, DBL_MAX)
                                                                              \
         *low = MAX;                                                          \
         *high = -MAX;                                                        \
-        for (int64_t o = 0; o < v->outer; o++)                               \
+        for (int64_t o = 0; o < v->outer; o++) {                             \
+            if (o % ROWS_BETWEEN_LOOKS == 0 && tfd_halted())                 \
+                return;                                                      \
             span_##name((const T *)j->x + (o * v->channels + c) * v->inner,  \
                         v->inner, low, high);                                \
+        }                                                                    \
     }
 SPAN(FLOAT, float, (float)INFINITY)
 SPAN(DOUBLE, double, (double)INFINITY)

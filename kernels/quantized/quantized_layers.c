@@ -209,6 +209,47 @@ struct product {
     const struct matmul_state *state;
 };
 
+#define LINES_BETWEEN_LOOKS 256
+
+/* a[i, l] without its zero. */
+static uint32_t left_at(const struct product *p, int64_t i, int64_t l)
+{
+    const int64_t at = p->state->transpose_a ? l * p->lda + i : i * p->lda + l;
+
+    return (uint32_t)p->a[at] - (uint32_t)p->zero_a;
+}
+
+/* A row of c, whose b lies row by row. */
+static void add_lines(const struct product *p, int64_t i, uint32_t *c)
+{
+    for (int64_t j = 0; j < p->n; j++)
+        c[j] = 0;
+    for (int64_t l = 0; l < p->k; l++) {
+        const uint32_t a = left_at(p, i, l);
+        const uint8_t *b = p->b + l * p->ldb;
+
+        if (l % LINES_BETWEEN_LOOKS == 0 && tfd_halted())
+            return;
+        for (int64_t j = 0; j < p->n; j++)
+            c[j] += a * ((uint32_t)b[j] - (uint32_t)p->zero_b);
+    }
+}
+
+/* A row of c, whose b lies column by column. */
+static void add_columns(const struct product *p, int64_t i, uint32_t *c)
+{
+    for (int64_t j = 0; j < p->n; j++) {
+        const uint8_t *b = p->b + j * p->ldb;
+        uint32_t sum = 0;
+
+        if (j % LINES_BETWEEN_LOOKS == 0 && tfd_halted())
+            return;
+        for (int64_t l = 0; l < p->k; l++)
+            sum += left_at(p, i, l) * ((uint32_t)b[l] - (uint32_t)p->zero_b);
+        c[j] = sum;
+    }
+}
+
 /* Rows of c; what does not fit 32 bits wraps. */
 static void multiply_rows(void *arg, int64_t begin, int64_t end)
 {
@@ -217,18 +258,10 @@ static void multiply_rows(void *arg, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end && !tfd_halted(); i++) {
         uint32_t *c = (uint32_t *)p->c + i * p->n;
 
-        for (int64_t j = 0; j < p->n; j++)
-            c[j] = 0;
-        for (int64_t l = 0; l < p->k; l++) {
-            const int64_t at =
-                p->state->transpose_a ? l * p->lda + i : i * p->lda + l;
-            const uint32_t a = (uint32_t)p->a[at] - (uint32_t)p->zero_a;
-            const int64_t step = p->state->transpose_b ? p->ldb : 1;
-            const uint8_t *b = p->b + (p->state->transpose_b ? l : l * p->ldb);
-
-            for (int64_t j = 0; j < p->n; j++)
-                c[j] += a * ((uint32_t)b[j * step] - (uint32_t)p->zero_b);
-        }
+        if (p->state->transpose_b)
+            add_columns(p, i, c);
+        else
+            add_lines(p, i, c);
     }
 }
 

@@ -90,14 +90,15 @@ static enum tfd_code put_places(struct unrolling *u, int64_t *to,
                                 struct tfd_status *st)
 {
     const int64_t row = tfd_ragged_row_size(&u->values->shape);
+    int64_t done = 0;
 
     for (int64_t v = 0; row > 0 && v < u->values->shape.dim[0]; v++) {
         int64_t *first = to;
 
-        if ((v & 0xfff) == 0xfff && tfd_halted())
-            return tfd_halt_fail(st);
         put_ragged_place(u, v, first);
         for (int64_t i = 0; i < row; i++, to += u->rank) {
+            if ((++done & 0xffff) == 0 && tfd_halted())
+                return tfd_halt_fail(st);
             for (int d = 0; d <= u->partitions; d++)
                 to[d] = first[d];
             put_inner_place(u, i, to);

@@ -64,8 +64,12 @@ static enum tfd_code read_kinds(const struct tfd_kctx *k, struct densifying *d,
     TFD_TRY(read_kind(names[0], &first, st));
     skip = first == FIRST_DIM_SIZE;
     d->ragged = count - skip;
-    for (int i = skip; i < count; i++)
+    for (int i = skip; i < count; i++) {
         TFD_TRY(read_kind(names[i], &d->kind[i - skip], st));
+        if (d->kind[i - skip] == FIRST_DIM_SIZE)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Unsupported partition type: FIRST_DIM_SIZE");
+    }
     d->parts = &k->in[3 + skip];
     if (tfd_tensor_elements(&k->in[3]) == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,

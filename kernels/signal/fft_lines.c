@@ -7,9 +7,9 @@
  */
 #include "kernels/signal/fft_lines.h"
 
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
 #include "kernels/signal/fft_plan.h"
-
-#include <stdlib.h>
 
 /* ---- Lines in and out ---------------------------------------------------- */
 
@@ -123,15 +123,16 @@ static enum tfd_code run_lines(void *arg, int64_t begin, int64_t end,
     const struct job *j = arg;
     size_t length = (size_t)j->lines->length;
     size_t count = length + tfd_fft_work_count(j->plan);
-    struct tfd_complex *memory = malloc(count * sizeof(*memory));
+    struct tfd_buffer *b = tfd_buffer_new(count * sizeof(struct tfd_complex));
+    struct tfd_complex *memory = b ? b->data : NULL;
 
     if (!memory)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a Fourier transform of length %zu",
                         length);
-    for (int64_t i = begin; i < end; i++)
+    for (int64_t i = begin; i < end && !tfd_halted(); i++)
         run_line(j, i, memory, memory + length);
-    free(memory);
+    tfd_buffer_unref(b);
     return TFD_OK;
 }
 

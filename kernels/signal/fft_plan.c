@@ -18,7 +18,9 @@
  */
 #include "kernels/signal/fft_plan.h"
 
+#include "common/base/alloc.h"
 #include "common/base/atomic.h"
+#include "common/thread/halt.h"
 #include "common/thread/lock.h"
 #include "config/limits.h"
 
@@ -30,6 +32,8 @@
 
 #define FACTORS_MAX 64 /* of a number of 64 bits */
 #define RADIX_MAX 13
+#define ARRAYS_MAX 3
+#define ROOTS_BETWEEN_LOOKS 65536
 
 static_assert(TFD_FFT_LENGTH_MAX < INT64_C(1) << 31, "its square fits");
 
@@ -44,6 +48,8 @@ struct tfd_fft_plan {
     /* Bluestein's; NULL for the others. */
     struct tfd_fft_plan *inner;
     struct tfd_complex *chirp, *filter;
+    struct tfd_buffer *array[ARRAYS_MAX]; /* where these three lie */
+    int array_count;
     size_t size;  /* bytes, with those of `inner` */
     int64_t used; /* the cache's: when */
 };
@@ -214,7 +220,7 @@ static void run_passes(const struct tfd_fft_plan *plan, struct tfd_complex *x,
     struct pass s = {.m = plan->length, .stride = 1, .turns = plan->turns};
     struct tfd_complex *from = x, *to = work, *other;
 
-    for (int i = 0; i < plan->count; i++) {
+    for (int i = 0; i < plan->count && !tfd_halted(); i++) {
         s.p = plan->factor[i];
         s.m /= s.p;
         s.roots = plan->roots[s.p];
@@ -274,6 +280,8 @@ void tfd_fft_run(const struct tfd_fft_plan *p, struct tfd_complex *x,
 
 /* ---- Making a plan ------------------------------------------------------- */
 
+/* Who is told to stop leaves a plan half made, and forgets it. */
+
 /* False: a prime factor is larger than RADIX_MAX. */
 static bool find_factors(struct tfd_fft_plan *p)
 {
@@ -289,8 +297,15 @@ static bool find_factors(struct tfd_fft_plan *p)
 
 static struct tfd_complex *new_array(struct tfd_fft_plan *p, int64_t count)
 {
+    struct tfd_buffer *b =
+        tfd_buffer_new((size_t)count * sizeof(struct tfd_complex) + 1);
+
+    assert(p->array_count < ARRAYS_MAX);
+    if (!b)
+        return NULL;
+    p->array[p->array_count++] = b;
     p->size += (size_t)count * sizeof(struct tfd_complex);
-    return malloc((size_t)count * sizeof(struct tfd_complex) + 1);
+    return b->data;
 }
 
 static bool make_turns(struct tfd_fft_plan *p)
@@ -309,9 +324,12 @@ static bool make_turns(struct tfd_fft_plan *p)
     for (int i = 0; i < p->count; i++) {
         int64_t radix = p->factor[i];
 
-        for (int64_t q = 0; q < n / radix; q++)
+        for (int64_t q = 0; q < n / radix; q++) {
+            if (q % ROOTS_BETWEEN_LOOKS == 0 && tfd_halted())
+                return true;
             for (int64_t r = 1; r < radix; r++)
                 *at++ = root_of_unity(q * r, n);
+        }
         for (int64_t r = 0; r < radix; r++)
             p->roots[radix][r] = root_of_unity(r, radix);
         n /= radix;
@@ -324,9 +342,8 @@ static void free_plan(struct tfd_fft_plan *p)
     if (!p)
         return;
     free_plan(p->inner); /* which has none */
-    free(p->turns);
-    free(p->chirp);
-    free(p->filter);
+    for (int i = 0; i < p->array_count; i++)
+        tfd_buffer_unref(p->array[i]);
     free(p);
 }
 
@@ -349,16 +366,16 @@ static struct tfd_fft_plan *new_direct(int64_t length)
 static bool make_chirp(struct tfd_fft_plan *p)
 {
     int64_t n = p->length, m = 1;
-    struct tfd_complex *work;
+    struct tfd_buffer *work;
 
     while (m < 2 * n - 1)
         m *= 2;
     p->inner = new_direct(m);
     p->chirp = new_array(p, n);
     p->filter = new_array(p, m);
-    work = malloc((size_t)m * sizeof(*work));
+    work = tfd_buffer_new((size_t)m * sizeof(*p->filter));
     if (!p->inner || !p->chirp || !p->filter || !work) {
-        free(work);
+        tfd_buffer_unref(work);
         return false;
     }
     p->size += p->inner->size;
@@ -366,6 +383,8 @@ static bool make_chirp(struct tfd_fft_plan *p)
     for (int64_t j = 0; j < n; j++) {
         struct tfd_complex w = root_of_unity(j * j % (2 * n), 2 * n);
 
+        if (j % ROOTS_BETWEEN_LOOKS == 0 && tfd_halted())
+            break;
         p->chirp[j] = w;
         w.im = -w.im;
         w = scaled(w, 1.0 / (double)m);
@@ -373,8 +392,8 @@ static bool make_chirp(struct tfd_fft_plan *p)
         if (j > 0)
             p->filter[m - j] = w;
     }
-    run_passes(p->inner, p->filter, work);
-    free(work);
+    run_passes(p->inner, p->filter, work->data);
+    tfd_buffer_unref(work);
     return true;
 }
 
@@ -494,6 +513,10 @@ enum tfd_code tfd_fft_plan_get(int64_t length, struct tfd_fft_plan **out,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a Fourier transform of length %lld",
                         (long long)length);
+    if (tfd_halted()) {
+        tfd_fft_plan_unref(*out);
+        return tfd_halt_fail(st);
+    }
     keep_plan(*out);
     return TFD_OK;
 }

@@ -10,6 +10,8 @@
  * centre of the band before to that of the one behind; and the logarithms of
  * the sums are transformed by a discrete cosine transform.
  */
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
 #include "config/limits.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -96,15 +98,16 @@ static enum tfd_code run_frames(void *arg, int64_t begin, int64_t end,
     const struct frames *f = arg;
     size_t length = (size_t)f->framing->length;
     size_t count = length + tfd_fft_work_count(f->plan);
-    struct tfd_complex *memory = malloc(count * sizeof(*memory));
+    struct tfd_buffer *b = tfd_buffer_new(count * sizeof(struct tfd_complex));
+    struct tfd_complex *memory = b ? b->data : NULL;
 
     if (!memory)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a window of %lld samples",
                         (long long)f->framing->window);
-    for (int64_t i = begin; i < end; i++)
+    for (int64_t i = begin; i < end && !tfd_halted(); i++)
         run_frame(f, i, memory, memory + length);
-    free(memory);
+    tfd_buffer_unref(b);
     return TFD_OK;
 }
 
@@ -131,8 +134,7 @@ static enum tfd_code fill_frames(struct tfd_kctx *k, struct frames *f,
     f->window = window;
     if (window)
         rc = tfd_kctx_try(k, f->channels * f->count,
-                          (int)(16 * f->framing->length % INT32_MAX),
-                          run_frames, f, st);
+                          16 * (int)f->framing->length, run_frames, f, st);
     else
         rc = tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                       "no memory for a window of %lld samples",
@@ -232,6 +234,8 @@ static int64_t point_of(double at)
     return at < (double)INT32_MAX ? (int64_t)at : INT32_MAX;
 }
 
+#define POINTS_BETWEEN_LOOKS 65536
+
 static void place_bands(struct bands *b, int64_t rate)
 {
     double low = mel_of((double)b->lower), high = mel_of((double)b->upper);
@@ -246,6 +250,8 @@ static void place_bands(struct bands *b, int64_t rate)
     for (int64_t i = 0; i < b->length; i++) {
         double mel = mel_of((double)i * each), before;
 
+        if (i % POINTS_BETWEEN_LOOKS == 0 && tfd_halted())
+            return;
         if (i < b->first || i > b->last)
             continue;
         while (band < b->channels && b->center[band] < mel)
@@ -301,7 +307,7 @@ static void run_spectra(const struct bands *b, int64_t count, const float *x,
         memset(y, 0, (size_t)(count * b->coefficients) * sizeof(*y));
         return;
     }
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count && !tfd_halted(); i++)
         run_spectrum(b, x + i * b->length, y + i * b->coefficients);
 }
 

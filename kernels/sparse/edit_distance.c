@@ -224,13 +224,11 @@ static float distance_alone(const struct editing *e, int64_t count, bool truth)
 static enum tfd_code walk_rows(const struct editing *e, struct tfd_status *st)
 {
     const struct tfd_sparse *h = &e->hypothesis, *t = &e->truth;
-    int64_t i = 0, j = 0;
+    int64_t i = 0, j = 0, end_h = 0, end_t = 0;
 
     while (i < h->count || j < t->count) {
         const int64_t *at_h = h->index + i * h->rank,
                       *at_t = t->index + j * t->rank;
-        const int64_t end_h = i < h->count ? row_end(h, i) : i,
-                      end_t = j < t->count ? row_end(t, j) : j;
         const int order = i == h->count ? 1
                           : j == t->count
                               ? -1
@@ -239,6 +237,10 @@ static enum tfd_code walk_rows(const struct editing *e, struct tfd_status *st)
 
         if (tfd_halted())
             return tfd_halt_fail(st);
+        if (end_h == i && i < h->count)
+            end_h = row_end(h, i);
+        if (end_t == j && j < t->count)
+            end_t = row_end(t, j);
         if (order != 0) {
             TFD_TRY(put_distance(
                 e, order < 0 ? at_h : at_t,
