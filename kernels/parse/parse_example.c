@@ -51,6 +51,26 @@ static enum tfd_code read_keys(const struct tfd_node *n, const char *name,
                     name, name[0] == 's' ? 6 : 5, name);
 }
 
+/* The numbers by which the node has inputs and outputs are those of the
+ * types. */
+static enum tfd_code check_counts(const struct tfd_node *n,
+                                  const struct parser *p, struct tfd_status *st)
+{
+    bool is_first = p->version == FIRST;
+    int64_t sparse, dense = p->count[1];
+
+    TFD_TRY(tfd_node_int(n, is_first ? "Nsparse" : "num_sparse", &sparse, st));
+    if (is_first)
+        TFD_TRY(tfd_node_int(n, "Ndense", &dense, st));
+    if (sparse != p->count[0])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "len(sparse_keys) != len(sparse_types)");
+    if (dense != p->count[1])
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "len(dense_keys) != len(dense_types)");
+    return TFD_OK;
+}
+
 static enum tfd_code read_types(const struct tfd_node *n, struct lists *l,
                                 struct parser *p, struct tfd_status *st)
 {
@@ -60,6 +80,7 @@ static enum tfd_code read_types(const struct tfd_node *n, struct lists *l,
                            &p->count[0], st));
     TFD_TRY(
         tfd_node_types(n, "Tdense", l->types[1], WANTS_MAX, &p->count[1], st));
+    TFD_TRY(check_counts(n, p, st));
     TFD_TRY(
         tfd_node_shapes(n, "dense_shapes", l->shapes, WANTS_MAX, &shapes, st));
     if (shapes != p->count[1])

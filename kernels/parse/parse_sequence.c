@@ -9,6 +9,7 @@
 #include "kernels/core/families.h"
 #include "kernels/parse/sequence.h"
 
+#include "common/thread/halt.h"
 #include "config/limits.h"
 
 #include <stdio.h>
@@ -90,6 +91,31 @@ static enum tfd_code read_part_types(const struct tfd_node *n, int part,
                     "%s_ragged_value_types has %d elements, but "
                     "%s_ragged_split_types has %d",
                     part_names[part], count[2], part_names[part], splits);
+}
+
+/* The numbers by which the node has inputs and outputs are those of the types.
+ * By that of dense features of the context it is in the single one alone. */
+static enum tfd_code check_counts(const struct tfd_node *n, int part,
+                                  const struct parser *p, struct tfd_status *st)
+{
+    char name[64];
+    int64_t count;
+
+    for (int form = 0; form < 2; form++) {
+        if (part == CONTEXT && form == TFD_EXAMPLE_DENSE && p->version != ALONE)
+            continue;
+        snprintf(name, sizeof(name), "N%s_%s", part_names[part],
+                 form_names[form]);
+        TFD_TRY(tfd_node_int(n, name, &count, st));
+        if (count != p->count[part][form])
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "num_%s_%s (%lld) must match the size of "
+                            "%s_%s_types (%d)",
+                            part_names[part], form_names[form],
+                            (long long)count, part_names[part],
+                            form_names[form], p->count[part][form]);
+    }
+    return TFD_OK;
 }
 
 static enum tfd_code check_dense_shape(const struct tfd_shape *s,
@@ -181,6 +207,7 @@ static enum tfd_code read_sequence_parts(const struct tfd_node *n,
 {
     for (int part = 0; part < 2; part++) {
         TFD_TRY(read_part_types(n, part, l, p, st));
+        TFD_TRY(check_counts(n, part, p, st));
         TFD_TRY(make_part_wants(l, part, p, st));
     }
     return p->version == FIRST ? read_first_keys(n, l, p, st) : TFD_OK;
@@ -286,6 +313,8 @@ static enum tfd_code take_flags(const struct tfd_kctx *k, struct parse *x,
 }
 
 /* The same, by name: input 1 of the op of a single example. */
+#define NAMES_BETWEEN_LOOKS 65536
+
 static void take_missing(const struct tfd_kctx *k, struct parse *x)
 {
     struct tfd_example_want *w = x->wants[LISTS] + x->p->count[LISTS][0];
@@ -294,9 +323,13 @@ static void take_missing(const struct tfd_kctx *k, struct parse *x)
 
     for (int i = 0; i < x->p->count[LISTS][1]; i++) {
         w[i].absent = NULL;
-        for (int64_t j = 0; j < count; j++)
+        for (int64_t j = 0; j < count; j++) {
+            if (j % NAMES_BETWEEN_LOOKS == NAMES_BETWEEN_LOOKS - 1 &&
+                tfd_halted())
+                return;
             if (tfd_str_eq(w[i].key, tfd_tstring_view(&names[j])))
                 w[i].absent = &may_lack;
+        }
     }
 }
 

@@ -7,6 +7,7 @@
  */
 #include "kernels/parse/sequence.h"
 
+#include "common/thread/halt.h"
 #include "config/limits.h"
 
 #include <stdlib.h>
@@ -195,6 +196,8 @@ static enum tfd_code find_in_sequence(struct finder *f, int64_t example,
     struct tfd_pb_field field;
     bool damaged = false;
 
+    if (tfd_halted())
+        return tfd_halt_fail(st);
     for (int i = 0; i < f->spec->count[LISTS]; i++) {
         f->starts[i] = f->rows[i].count;
         f->rows[i].lengths[example] = -1;
@@ -327,11 +330,14 @@ static enum tfd_code check_context(const struct finder *f,
     const struct tfd_example_want *w = f->spec->wants[CONTEXT];
     int count = f->spec->count[CONTEXT];
 
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        if (tfd_halted())
+            return tfd_halt_fail(st);
         for (int64_t e = 0; e < f->examples; e++)
             TFD_TRY(check_context_type(
                 f, e, &w[i], &f->context[e * count + f->source[CONTEXT][i]],
                 st));
+    }
     for (int i = 0; i < count; i++)
         if (w[i].form == TFD_EXAMPLE_DENSE)
             TFD_TRY(check_dense(f, &w[i], f->context + f->source[CONTEXT][i],
@@ -371,6 +377,8 @@ static enum tfd_code check_list(const struct finder *f,
 {
     const struct tfd_feature *x = rows->at;
 
+    if (tfd_halted())
+        return tfd_halt_fail(st);
     for (int64_t e = 0; e < f->examples; e++) {
         if (rows->lengths[e] < 0 && w->form == TFD_EXAMPLE_DENSE && !w->absent)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,

@@ -23,6 +23,10 @@ def number(value):
     return tf.AttrValue(i=value)
 
 
+def listed(**values):
+    return tf.AttrValue(list=tf.AttrValue.ListValue(**values))
+
+
 def shaped(value, *dims):
     """A TensorProto attribute whose shape is not that of its value."""
     proto = TensorProto(dtype=1, float_val=value)
@@ -96,6 +100,22 @@ GRAPHS = {
                                 BAD, ""),
     "const of another type": ([node("a", "Const", dtype=tf.int32,
                                     value=shaped([1.0]))], BAD, ""),
+    # The number says how many outputs there are, the types how many it fills.
+    "more types than features": (
+        [constant("s", [b""], tf.string), node(
+            "p", "ParseExample", ["s", "s"], Nsparse=number(0),
+            Ndense=number(0), sparse_types=listed(type=[1, 1]),
+            Tdense=listed(), dense_shapes=listed())],
+        BAD, "len(sparse_keys) != len(sparse_types)"),
+    "more types than features of a sequence": (
+        [constant("s", [b""], tf.string), node(
+            "p", "ParseSequenceExample", ["s", "s"],
+            feature_list_dense_missing_assumed_empty=listed(),
+            context_sparse_keys=listed(s=[b"a", b"b"]),
+            context_dense_keys=listed(), feature_list_sparse_keys=listed(),
+            feature_list_dense_keys=listed(),
+            context_sparse_types=listed(type=[1, 1]))],
+        BAD, "num_context_sparse (0) must match the size of"),
     "exit without enter": ([ONE_F, node("b", "Exit", ["a"], T=tf.float32)],
                            BAD, ""),
 }
