@@ -14,6 +14,9 @@ struct tfd_resource_type {
     const char *name; /* "N10tensorflow3VarE": as TensorFlow names it */
     const char *what; /* for messages: "variable" */
     void (*free)(struct tfd_resource *r);
+    /* Lets go of what it holds, which may be handles of itself, when nobody
+     * shall find it any more; NULL: nothing like that.  No lock is held. */
+    void (*empty)(struct tfd_resource *r);
 };
 
 /* First member of every resource.  Counted; `removed` is set when its

@@ -58,7 +58,7 @@ static enum tfd_code new_reference(struct tfd_str container,
                         "no memory for a reference to " TFD_STR_FMT,
                         TFD_STR_ARG(name));
     tfd_resource_init(&v->resource, &reference_type);
-    tfd_lock_init(&v->lock, TFD_LOCK_RESOURCE);
+    tfd_lock_init(&v->lock, TFD_LOCK_REFERENCE); /* as a stack may hold it */
     v->dtype = TFD_STRING;
     v->shape = (struct tfd_shape){1, {2}};
     v->initialized = true;

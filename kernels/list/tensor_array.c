@@ -273,11 +273,9 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_tensor_array *a;
 
     TFD_TRY(tfd_tensor_array_find(k, &a, st));
-    a->closed = true;
-    for (int64_t i = a->last_used; i >= 0; i = a->slots[i].next)
-        tfd_tensor_unref(&a->slots[i].value);
-    a->count = 0;
-    tfd_tensor_array_leave(a);
+    tfd_unlock(&a->lock);
+    a->resource.type->empty(&a->resource);
+    tfd_resource_unref(&a->resource);
     return TFD_OK;
 }
 

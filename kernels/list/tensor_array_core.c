@@ -16,6 +16,32 @@
 
 /* ---- Arrays -------------------------------------------------------------- */
 
+static void free_slots(struct tfd_tensor_array_slot *slots, int64_t last_used)
+{
+    for (int64_t i = last_used; i >= 0; i = slots[i].next)
+        tfd_tensor_unref(&slots[i].value);
+    free(slots);
+}
+
+/* Values are freed without the lock: with the last handle of another resource
+ * that one goes, and takes locks of its own. */
+static void array_empty(struct tfd_resource *r)
+{
+    struct tfd_tensor_array *a = (struct tfd_tensor_array *)r;
+    struct tfd_tensor_array_slot *slots;
+    int64_t last_used;
+
+    tfd_lock(&a->lock);
+    a->closed = true;
+    slots = a->slots;
+    last_used = a->last_used;
+    a->slots = NULL;
+    a->last_used = -1;
+    a->count = a->capacity = 0;
+    tfd_unlock(&a->lock);
+    free_slots(slots, last_used);
+}
+
 static void array_free(struct tfd_resource *r)
 {
     struct tfd_tensor_array *a = (struct tfd_tensor_array *)r;
@@ -26,16 +52,18 @@ static void array_free(struct tfd_resource *r)
         tfd_resource_unref(&a->gradients->resource);
         a->gradients = next;
     }
-    for (int64_t i = a->last_used; i >= 0; i = a->slots[i].next)
-        tfd_tensor_unref(&a->slots[i].value);
-    free(a->slots);
+    free_slots(a->slots, a->last_used);
     free(a->source);
     tfd_lock_deinit(&a->lock);
     free(a);
 }
 
 const struct tfd_resource_type tfd_tensor_array_type = {
-    "N10tensorflow11TensorArrayE", "tensor array", array_free};
+    .name = "N10tensorflow11TensorArrayE",
+    .what = "tensor array",
+    .free = array_free,
+    .empty = array_empty,
+};
 
 struct tfd_tensor_array *tfd_tensor_array_new(enum tfd_dtype dtype,
                                               struct tfd_str name,

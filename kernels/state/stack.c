@@ -25,24 +25,46 @@ struct stack {
 
 /* ---- Stacks -------------------------------------------------------------- */
 
-static void empty(struct stack *s)
+static void free_tensors(struct tfd_tensor *tensors, int64_t count)
 {
-    while (s->count > 0)
-        tfd_tensor_unref(&s->tensors[--s->count]);
+    while (count > 0)
+        tfd_tensor_unref(&tensors[--count]);
+    free(tensors);
+}
+
+/* Closes it.  The tensors are freed without the lock: with the last handle of
+ * another resource that one goes, and takes locks of its own. */
+static void stack_empty(struct tfd_resource *r)
+{
+    struct stack *s = (struct stack *)r;
+    struct tfd_tensor *tensors;
+    int64_t count;
+
+    tfd_lock(&s->lock);
+    s->closed = true;
+    tensors = s->tensors;
+    count = s->count;
+    s->tensors = NULL;
+    s->count = s->capacity = 0;
+    tfd_unlock(&s->lock);
+    free_tensors(tensors, count);
 }
 
 static void stack_free(struct tfd_resource *r)
 {
     struct stack *s = (struct stack *)r;
 
-    empty(s);
-    free(s->tensors);
+    free_tensors(s->tensors, s->count);
     tfd_lock_deinit(&s->lock);
     free(s);
 }
 
-static const struct tfd_resource_type stack_type = {"N10tensorflow5StackE",
-                                                    "stack", stack_free};
+static const struct tfd_resource_type stack_type = {
+    .name = "N10tensorflow5StackE",
+    .what = "stack",
+    .free = stack_free,
+    .empty = stack_empty,
+};
 
 static enum tfd_code new_stack(struct tfd_kctx *k, int64_t max,
                                struct stack **out, struct tfd_status *st)
@@ -103,19 +125,14 @@ static enum tfd_code push_value(const struct tfd_kctx *k, struct stack *s,
     return TFD_OK;
 }
 
-static enum tfd_code pop_value(struct tfd_kctx *k, struct stack *s,
+static enum tfd_code pop_value(struct stack *s, struct tfd_tensor *out,
                                struct tfd_status *st)
 {
-    struct tfd_tensor *top;
-
     TFD_TRY(check_open(s, st));
     if (s->count == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Stack[%s] is empty when calling Pop().", s->name);
-    top = &s->tensors[s->count - 1];
-    TFD_TRY(tfd_kept_give(k, 0, top, st));
-    tfd_tensor_unref(top);
-    s->count--;
+    *out = s->tensors[--s->count];
     return TFD_OK;
 }
 
@@ -166,23 +183,26 @@ static enum tfd_code push_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 static enum tfd_code pop_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
+    struct tfd_tensor top = TFD_TENSOR_INIT;
     struct stack *s;
     enum tfd_code rc;
 
     TFD_TRY(find_stack(k, &s, st));
-    rc = pop_value(k, s, st);
+    rc = pop_value(s, &top, st);
     leave_stack(s);
+    if (rc == TFD_OK)
+        rc = tfd_kept_give(k, 0, &top, st);
+    tfd_tensor_unref(&top);
     return rc;
 }
 
 static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct stack *s;
+    struct tfd_resource *r;
 
-    TFD_TRY(find_stack(k, &s, st));
-    s->closed = true;
-    empty(s);
-    leave_stack(s);
+    TFD_TRY(tfd_step_find(k, &stack_type, &r, st));
+    stack_empty(r);
+    tfd_resource_unref(r);
     return TFD_OK;
 }
 

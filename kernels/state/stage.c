@@ -73,7 +73,7 @@ static bool serve_get(struct tfd_area *a, struct tfd_staging *s)
     row = tfd_shelf_remove(&a->complete, 0);
     a->bytes -= row->bytes;
     give_all(s, row);
-    tfd_staged_free(row);
+    s->row = row; /* freed without the lock: staging.h */
     return true;
 }
 

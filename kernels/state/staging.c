@@ -302,16 +302,20 @@ static void settle_staging(struct tfd_staging *s, struct tfd_staging **settled)
 
 static void serve_line(struct tfd_area *a, struct tfd_staging **settled)
 {
-    struct tfd_staging *s = a->first;
+    bool changed = true; /* there may be something for all */
 
-    while (s) {
-        struct tfd_staging *next = s->next;
+    while (changed) {
+        struct tfd_staging *s = a->first;
 
-        if (s->serve(a, s)) {
-            settle_staging(s, settled);
-            next = a->first; /* there may be something for all */
+        for (changed = false; s;) {
+            struct tfd_staging *next = s->next;
+
+            if (s->serve(a, s)) {
+                settle_staging(s, settled);
+                changed = true;
+            }
+            s = next;
         }
-        s = next;
     }
 }
 
@@ -388,16 +392,20 @@ void tfd_area_begin(struct tfd_area *take_area, struct tfd_kctx *k,
 enum tfd_code tfd_area_compute_clear(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_staging *settled = NULL;
+    struct tfd_shelf complete, incomplete;
     struct tfd_area *a;
 
     TFD_TRY(tfd_area_find(k, &a, st));
     tfd_lock(&a->lock);
-    empty_shelf(&a->complete);
-    empty_shelf(&a->incomplete);
+    complete = a->complete;
+    incomplete = a->incomplete;
+    a->complete = a->incomplete = (struct tfd_shelf){0};
     a->bytes = 0;
     serve_line(a, &settled);
     tfd_unlock(&a->lock);
     finish_stagings(settled);
+    empty_shelf(&complete);
+    empty_shelf(&incomplete);
     tfd_resource_unref(&a->resource);
     return TFD_OK;
 }

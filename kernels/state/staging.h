@@ -50,7 +50,9 @@ struct tfd_staging {
     /* Tries, locked: false, it has to wait.  The outputs of k are set, or st
      * says why not. */
     bool (*serve)(struct tfd_area *a, struct tfd_staging *s);
-    struct tfd_staged *row; /* to put; owned */
+    /* To put, or was taken; owned.  Freed without the lock: with the last
+     * handle of another resource that one goes, and takes locks of its own. */
+    struct tfd_staged *row;
     int64_t key;
     bool waiting;
     struct tfd_status st;

@@ -115,6 +115,8 @@ void tfd_step_drop_names(struct tfd_step *s)
         struct kept *x = (struct kept *)e->value;
 
         TFD_STORE_RELEASE(&x->resource->removed, 1);
+        if (x->resource->type->empty)
+            x->resource->type->empty(x->resource);
         kept_free(x);
     }
     tfd_map_deinit(&s->names);

@@ -134,8 +134,8 @@ static void free_other(struct tfd_resource *r)
     free(r);
 }
 
-static const struct tfd_resource_type other_type = {"other", "thing",
-                                                    free_other};
+static const struct tfd_resource_type other_type = {
+    .name = "other", .what = "thing", .free = free_other};
 
 static enum tfd_code make_other(void *arg, struct tfd_resource **out,
                                 struct tfd_status *status)
