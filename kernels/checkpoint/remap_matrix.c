@@ -5,6 +5,7 @@
  * Of the old matrix the rows from the first to the last that is wanted are
  * read, at most max_rows_in_memory at a time.
  */
+#include "common/thread/halt.h"
 #include "kernels/checkpoint/bundle_reader.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -201,8 +202,13 @@ static enum tfd_code fill_rows(const struct remap *m,
         return TFD_OK;
     last = m->rows[m->row_count - 1].from;
     for (at = m->rows[0].from; at <= last;) {
-        int64_t count = last - at;
+        int64_t count;
 
+        if (tfd_halted())
+            return tfd_halt_fail(st);
+        if (m->rows[next].from > at) /* nobody wants those between */
+            at = m->rows[next].from;
+        count = last - at;
         count += count < INT64_MAX;
         if (m->s->rows_max > 0 && count > m->s->rows_max)
             count = m->s->rows_max;

@@ -9,6 +9,8 @@
  */
 #include "kernels/readers/reader.h"
 
+#include "common/thread/halt.h"
+
 #include <string.h>
 
 /* Bytes of the file that are not wanted; *left: how many it did not have. */
@@ -23,6 +25,8 @@ static enum tfd_code drop_bytes(struct tfd_reader *r, int64_t size,
             *left < (int64_t)sizeof(junk) ? (size_t)*left : sizeof(junk);
         size_t got;
 
+        if (tfd_halted())
+            return tfd_halt_fail(st);
         TFD_TRY(tfd_data_file_read(&r->records.file, junk, want, &got, st));
         *left -= (int64_t)got;
         if (got < want)

@@ -10,6 +10,7 @@
 
 #include "common/base/atomic.h"
 #include "common/base/container.h"
+#include "common/thread/halt.h"
 #include "config/limits.h"
 #include "kernels/io/file_check.h"
 #include "kernels/state/queue_core.h"
@@ -221,24 +222,38 @@ static enum tfd_code find_files(struct tfd_reader *r, struct tfd_kctx *k,
     return tfd_file_check(k, &r->files, st);
 }
 
+/* One work is begun, where its name has come, and one look taken.  *waits:
+ * there is no work.  Who is cancelled gives up within a file, too, which is
+ * broken then where a part of it was passed over. */
+static enum tfd_code go_on(struct tfd_reader *r, struct tfd_reader_request *q,
+                           bool *waits, struct tfd_status *st)
+{
+    *waits = !q->is_answered && r->started <= r->finished;
+    if (*waits)
+        return TFD_OK;
+    if (q->is_answered)
+        TFD_TRY(begin_work(r, q, st));
+    return read_pair(r, q, st);
+}
+
 /* *waits: the queue has been asked, and the request may be gone by now. */
 static enum tfd_code serve_read(struct tfd_reader *r,
                                 struct tfd_reader_request *q, bool *waits,
                                 struct tfd_status *st)
 {
-    TFD_TRY(find_files(r, q->k, st));
-    while (!has_enough(r, q)) {
+    enum tfd_code rc = find_files(r, q->k, st);
+
+    while (rc == TFD_OK && !has_enough(r, q)) {
         TFD_TRY(check_cancelled(q, st));
-        if (q->is_answered)
-            TFD_TRY(begin_work(r, q, st));
-        *waits = r->started <= r->finished;
-        if (*waits) {
+        tfd_halt_at(&q->is_cancelled);
+        rc = go_on(r, q, waits, st);
+        tfd_halt_at(NULL);
+        if (rc == TFD_OK && *waits) {
             ask_queue(q);
             return TFD_OK;
         }
-        TFD_TRY(read_pair(r, q, st));
     }
-    return give_pairs(q, st);
+    return rc == TFD_OK ? give_pairs(q, st) : rc;
 }
 
 static void finish_request(struct tfd_reader_request *q,

@@ -5,6 +5,7 @@
  */
 #include "kernels/readers/reader.h"
 
+#include "common/thread/halt.h"
 #include "config/limits.h"
 
 /* ---- Lines --------------------------------------------------------------- */
@@ -31,6 +32,8 @@ static enum tfd_code lines_begin(struct tfd_reader *r, struct tfd_status *st)
 
     TFD_TRY(tfd_reader_open(r, st));
     for (int64_t i = 0; i < r->options.skip_lines && !end; i++) {
+        if (tfd_halted())
+            return tfd_halt_fail(st);
         TFD_TRY(tfd_status_copy(st, &r->broken));
         TFD_TRY(read_text(r, &end, st));
         r->number += !end;

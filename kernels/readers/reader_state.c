@@ -85,6 +85,8 @@ static enum tfd_code read_fields(struct tfd_reader *r, struct tfd_str state,
     return tfd_bytes_ok(&r->work, "the name of a file", st);
 }
 
+#define COUNT_MAX (INT64_MAX / 2) /* so that counting on does not overflow */
+
 static enum tfd_code refuse_numbers(const struct tfd_reader *r,
                                     const char *what, struct tfd_status *st)
 {
@@ -103,6 +105,9 @@ static enum tfd_code restore(struct tfd_reader *r, struct tfd_str state,
     TFD_TRY(read_fields(r, state, st));
     if (r->started < 0 || r->finished < 0 || r->produced < 0)
         return refuse_numbers(r, "Unexpected negative value", st);
+    if (r->started > COUNT_MAX || r->finished > COUNT_MAX ||
+        r->produced > COUNT_MAX)
+        return refuse_numbers(r, "A number that is too large", st);
     if (r->started > r->finished)
         return refuse_numbers(r, "Inconsistent work started vs. finished", st);
     return TFD_OK;

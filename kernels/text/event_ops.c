@@ -72,11 +72,17 @@ static enum tfd_code writer_handle(const struct tfd_kctx *k,
                                    const struct tfd_handle **out,
                                    struct tfd_status *st)
 {
-    *out = tfd_kctx_handle(k, 0);
-    if (*out)
+    const struct tfd_handle *h = *out = tfd_kctx_handle(k, 0);
+
+    if (!h)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "writer must be a scalar resource handle");
+    if (!h->type_name.size ||
+        tfd_str_is(h->type_name, tfd_event_writer_type.name))
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "writer must be a scalar resource handle");
+                    "writer is a handle of type " TFD_STR_FMT ", not %s",
+                    TFD_STR_ARG(h->type_name), tfd_event_writer_type.name);
 }
 
 static enum tfd_code read_options(const struct tfd_kctx *k,
