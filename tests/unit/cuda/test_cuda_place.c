@@ -136,12 +136,15 @@ static void test_placements(void **state)
     }
 }
 
+#define FAMILIES_MAX 1024
+
 static int setup(void **state)
 {
-    static const struct tfd_family *families[256];
+    static const struct tfd_family *families[FAMILIES_MAX];
     int count = tfd_family_count;
 
     (void)state;
+    assert_true(count + 2 <= FAMILIES_MAX);
     memcpy(families, tfd_families, sizeof(*families) * (size_t)count);
     families[count++] = &tfd_cuda_family_host;
     families[count++] = &family;
