@@ -41,18 +41,9 @@ static enum tfd_code check_cwise_parts(const struct tfd_kctx *k,
 {
     const struct tfd_shape *i = &k->in[0].shape, *v = &k->in[1].shape,
                            *s = &k->in[2].shape;
-    char one[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
+    char one[TFD_SHAPE_TEXT_MAX];
 
-    if (i->rank != 2)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input sp_indices should be a matrix but received "
-                        "shape: %s",
-                        tfd_shape_text(i, one));
-    if (v->rank != 1 || s->rank != 1)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Inputs sp_values and sp_shape should be vectors but "
-                        "received shapes: %s and %s",
-                        tfd_shape_text(v, one), tfd_shape_text(s, other));
+    TFD_TRY(tfd_sparse_check_ranks(k, st));
     if (v->dim[0] != i->dim[0])
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "The first dimension of values and indices should "

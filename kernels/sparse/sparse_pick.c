@@ -77,6 +77,26 @@ enum tfd_code tfd_sparse_put_dims(struct tfd_kctx *k, int out,
     return TFD_OK;
 }
 
+enum tfd_code tfd_sparse_check_ranks(const struct tfd_kctx *k,
+                                     struct tfd_status *st)
+{
+    const struct tfd_shape *i = &k->in[0].shape, *v = &k->in[1].shape,
+                           *s = &k->in[2].shape;
+    char one[TFD_SHAPE_TEXT_MAX], other[TFD_SHAPE_TEXT_MAX];
+
+    if (i->rank != 2)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input sp_indices should be a matrix but received "
+                        "shape: %s",
+                        tfd_shape_text(i, one));
+    if (v->rank != 1 || s->rank != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Inputs sp_values and sp_shape should be vectors but "
+                        "received shapes: %s and %s",
+                        tfd_shape_text(v, one), tfd_shape_text(s, other));
+    return TFD_OK;
+}
+
 enum tfd_code tfd_sparse_check_dims(const int64_t *dim, int64_t rank,
                                     struct tfd_status *st)
 {

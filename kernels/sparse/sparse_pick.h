@@ -34,6 +34,11 @@ enum tfd_code tfd_sparse_put_dims(struct tfd_kctx *k, int out,
                                   const int64_t *dim, int rank,
                                   struct tfd_status *st) TFD_MUST_USE;
 
+/* INVALID_ARGUMENT unless inputs 0 to 2 are a matrix and two vectors, as those
+ * of a sparse tensor are; in the words of ops that name them sp_. */
+enum tfd_code tfd_sparse_check_ranks(const struct tfd_kctx *k,
+                                     struct tfd_status *st) TFD_MUST_USE;
+
 /* INVALID_ARGUMENT unless a dense tensor can have these dimensions. */
 enum tfd_code tfd_sparse_check_dims(const int64_t *dim, int64_t rank,
                                     struct tfd_status *st) TFD_MUST_USE;
