@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "config/limits_kernels.h"
+
 /* ---- Messages ------------------------------------------------------------ */
 
 /* TensorFlow's own ceiling: protobuf and its gRPC channels stop at INT32_MAX;
@@ -436,38 +438,6 @@
 /* One file read whole (ReadFile, a MetaGraphDef). */
 #define TFD_FILE_READ_SIZE_MAX (INT64_C(8) << 30)
 
-/* Pixels of a picture that is decoded, of all of its frames together, and of
- * one side: TensorFlow's own. */
-#define TFD_PICTURE_PIXELS_MAX (INT64_C(1) << 29)
-#define TFD_PICTURE_SIDE_MAX (INT64_C(1) << 27)
-
-/* What libjpeg may keep of a progressive picture: two bytes for each channel
- * of each pixel, of as many as above. */
-#define TFD_JPEG_WORK_SIZE_MAX (INT64_C(5) << 28)
-
-/* Scans of one JPEG, each of which visits all of its pixels; files in use have
- * 10. */
-#define TFD_JPEG_SCANS_MAX 500
-
-/* A picture's file that is written. */
-#define TFD_PICTURE_FILE_SIZE_MAX ((size_t)INT32_MAX)
-/* Events that wait for their file to be written: one of the largest message,
- * and what may wait with it. */
-#define TFD_EVENT_QUEUE_SIZE_MAX (INT64_C(4) << 30)
-/* So many bytes are written at once, whatever max_queue says. */
-#define TFD_EVENT_QUEUE_KEPT_SIZE_MAX ((size_t)16 << 20)
-
-/* Points of a Fourier transform: a plan takes 80 bytes each at most, and the
- * work of a thread as much again. */
-#define TFD_FFT_LENGTH_MAX (INT64_C(1) << 24)
-/* Plans of transforms that are kept, and their bytes; programs have a few
- * lengths, of some thousand points. */
-#define TFD_FFT_PLANS_MAX 64
-#define TFD_FFT_PLANS_SIZE_MAX ((size_t)64 << 20)
-
-/* Cosines that Mfcc has a table of: coefficients times channels, of which
- * programs have 13 and 40. */
-#define TFD_MFCC_TABLE_MAX (INT64_C(1) << 22)
 /* A graph that --missing_ops reads, and what its text becomes: as much as
  * protobuf can write. */
 #define TFD_GRAPH_FILE_SIZE_MAX INT64_C(2147483647)
@@ -482,67 +452,6 @@
 #define TFD_MISSING_CALLS_MAX 100000
 /* Nodes of their bodies that are looked at, each anew for each call. */
 #define TFD_MISSING_CALLED_NODES_MAX 2000000
-
-/* Weights that classes are sampled by, 16 bytes each; vocabularies have a few
- * million words. */
-#define TFD_CANDIDATE_WEIGHTS_MAX (INT64_C(1) << 26)
-
-/* Rows of feature lists in the SequenceExamples of one op; an empty one takes
- * two bytes there and 48 here. */
-#define TFD_SEQUENCE_ROWS_MAX (INT64_C(1) << 26)
-
-/* What one ReaderReadUpTo gives, keys and values together. */
-#define TFD_READ_UP_TO_SIZE_MAX ((size_t)2 << 30)
-
-/* What one execution of DecodeCompressed may make of its strings together; a
- * kilobyte can ask for a megabyte.  TensorFlow cuts each at 2^31 - 1. */
-#define TFD_INFLATED_SIZE_MAX (INT64_C(2) << 30)
-
-/* Regular expressions that are compiled at once: each may use 8 MiB, as in
- * TensorFlow, where most need some 20 kB. */
-#define TFD_PATTERNS_MAX 1024
-
-/* The longest pattern that is read; RE2's program for a longer one would not
- * fit into those 8 MiB. */
-#define TFD_PATTERN_SIZE_MAX ((size_t)1 << 20)
-
-/* What one execution of RegexReplace may make of its strings together; a
- * rewrite may name a match again and again. */
-#define TFD_REPLACED_SIZE_MAX ((size_t)2 << 30)
-
-/* Strings that all n-grams of one execution of StringNGrams show together, the
- * paddings among them, whose number a graph is free to choose. */
-#define TFD_NGRAM_PLACES_MAX (INT64_C(1) << 31)
-/* And their bytes. */
-#define TFD_NGRAM_SIZE_MAX ((size_t)2 << 30)
-/* Widths in the attribute ngram_widths. */
-#define TFD_NGRAM_WIDTHS_MAX 1024
-
-/* A string whose case is changed, in bytes of UTF-8: one of UTF-16 has three
- * of them at most and may become three, and ICU counts in int32. */
-#define TFD_LETTERS_SIZE_MAX (INT32_MAX / 9)
-/* The name of an encoding, in attributes of the unicode ops, and its NUL. */
-#define TFD_ENCODING_NAME_SIZE_MAX 64
-
-/* What one execution of Substr may make of its strings together. */
-#define TFD_SUBSTR_SIZE_MAX ((size_t)2 << 30)
-
-/* One string that base64 or a field of CSV becomes. */
-#define TFD_CONVERTED_SIZE_MAX ((size_t)2 << 30)
-
-/* What one execution of an op that reads or writes Unicode makes of its strings
- * together, or of one of them: ICU counts to 2^31. */
-#define TFD_DECODED_SIZE_MAX ((size_t)2 << 30)
-
-/* Nodes of the tree of one beam search of CTCBeamSearchDecoder, of 80 bytes
- * each: a width of 1,000 over 10,000 steps, if no two beginnings were alike. */
-#define TFD_CTC_NODES_MAX (1 << 24)
-
-/* A text that Print or StringFormat makes: the values of a tensor with all of
- * its elements, or of many tensors. */
-#define TFD_PRINTED_SIZE_MAX ((size_t)1 << 30)
-/* What one Print or PrintV2 may tell the log, in lines of up to 900 bytes. */
-#define TFD_PRINTED_LINES_MAX 1000
 
 /* What a compressed gRPC message may grow to: a second of the loop's time, and
  * as much as anybody compresses on purpose. */
