@@ -177,6 +177,8 @@ def verdict(error):
                       "GRPC error information from remote target /job:ps"
                       in str(error)):
         return "lost"
+    if isinstance(error, UnicodeDecodeError):
+        return "error %s in %r" % (error, error.object[:1000])
     return "error " + ("%s: %s" % (type(error).__name__, error)).replace(
         "\n", " ")[-2000:]
 
