@@ -103,9 +103,11 @@ def _titled(place, kinds, op, facts):
 class Verdict:
     """Of the trials of one op."""
 
-    def __init__(self, trials, kernels, node_of, open_side):
+    def __init__(self, trials, kernels, node_of, open_side, cards_alone=False):
         """node_of(x): the NodeDef of what trials have in pinned;
-        open_side(devices): a Side whose graph has these, (x, device)."""
+        open_side(devices): a Side whose graph has these, (x, device);
+        cards_alone: nothing is run on CPUs."""
+        self.cards_alone = cards_alone
         self.trials, self.kernels, self.node_of = trials, kernels, node_of
         self.open_side = open_side
         self.column, self.failures, self.passed = Column(), [], 0
@@ -120,7 +122,8 @@ class Verdict:
         places = {id(trial): self._place(trial) for trial in self.trials}
         there = [trial for trial in self.trials
                  if places[id(trial)] != "cpu" and trial.on != "cpu"]
-        here = [trial for trial in self.trials if trial.on != "gpu"]
+        here = [trial for trial in self.trials
+                if trial.on != "gpu" and not self.cards_alone]
         gpu = self._judge(GPU, there, here)
         cpu = self._judge(CPU, [
             self._as_on_gpu(trial, gpu) for trial in here], there)

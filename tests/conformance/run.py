@@ -31,7 +31,7 @@ from tests.conformance.report import (add_run_options, run_tests,
 from tests.conformance.table import ROWS, SCENARIOS
 
 
-def run_op(name, on_gpu, target):
+def run_op(name, on_gpu, cards_alone, target):
     """(passed, failures) of an op's row, and the device column of a GPU; to be
     called in a child."""
     with tf.Graph().as_default():
@@ -41,7 +41,8 @@ def run_op(name, on_gpu, target):
             judge = Judge(open_side, batch.trials).run()
             return judge.passed, batch.failures + judge.failures
         verdict = Verdict(batch.trials, Kernels.of(target),
-                          lambda op: op.node_def, open_side).run()
+                          lambda op: op.node_def, open_side,
+                          cards_alone).run()
     return (verdict.passed, batch.failures + verdict.failures,
             verdict.column.rows())
 
@@ -98,9 +99,10 @@ def coverage():
     return covers
 
 
-def chosen(only, on_gpu, command):
+def chosen(only, on_gpu, cards_alone, command):
     """Name -> function(target)."""
-    tests = {name: functools.partial(run_op, name, on_gpu) for name in ROWS}
+    tests = {name: functools.partial(run_op, name, on_gpu, cards_alone)
+             for name in ROWS}
     for found in SCENARIOS:
         tests[found.name] = functools.partial(run_scenario, found, on_gpu)
     tests["gradients"] = functools.partial(run_gradients, command)
@@ -129,10 +131,13 @@ def main():
     add_server_options(parser)
     add_run_options(parser)
     add_device_option(parser)
+    parser.add_argument("--cards_alone", action="store_true",
+                        help="with --device=gpu: nothing on the CPU, whose "
+                        "kernels are those of a server without cards")
     options = parser.parse_args()
     on_gpu = set_device(options.device)
     server = server_from(options)
-    tests = chosen(options.only, on_gpu, server.command)
+    tests = chosen(options.only, on_gpu, options.cards_alone, server.command)
     if options.tensorflow:  # it has ten times as many ops, and another library
         tests.pop("ops_without_a_case", None)
         tests.pop("pages", None)
