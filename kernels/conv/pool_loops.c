@@ -414,18 +414,6 @@ MAX(UINT64, uint64_t, uint64_t, 0, NOT_HERE)
 MEAN_RUN(mean_FLOAT, float)
 MEAN_RUN(mean_DOUBLE, double)
 
-/* The windows that `at` lies in. */
-static inline void windows_over(const struct tfd_window_side *s, int64_t at,
-                                int64_t *first, int64_t *last)
-{
-    const int64_t from = at + s->before - s->size; /* the last before them */
-
-    *first = from < 0 ? 0 : from / s->stride + 1;
-    *last = (at + s->before) / s->stride + 1;
-    if (*last > s->out)
-        *last = s->out;
-}
-
 #define MEAN(name, T)                                                        \
     TFD_SIMD_LOOP(mean_##name)                                               \
     {                                                                        \
@@ -499,7 +487,7 @@ static inline void windows_over(const struct tfd_window_side *s, int64_t at,
             T *dx = (T *)p->out + i * size;                                  \
             int64_t first, last;                                             \
                                                                              \
-            windows_over(&p->row, row, &first, &last);                       \
+            tfd_window_over(&p->row, row, &first, &last);                    \
             memset(dx, 0, (size_t)size * sizeof(T));                         \
             for (int64_t a = first; a < last && !tfd_halted(); a++)          \
                 mean_grad_##name##_row(p, a, dy + a * out, dx);              \

@@ -220,3 +220,14 @@ void tfd_window_inside(const struct tfd_window_side *side, int64_t at,
         end = side->size;
     *last = start >= side->in || end < *first ? *first : end;
 }
+
+void tfd_window_over(const struct tfd_window_side *side, int64_t at,
+                     int64_t *first, int64_t *last)
+{
+    const int64_t from = at + side->before - side->size; /* the last before */
+
+    *first = from < 0 ? 0 : from / side->stride + 1;
+    *last = (at + side->before) / side->stride + 1;
+    if (*last > side->out)
+        *last = side->out;
+}

@@ -82,5 +82,8 @@ enum tfd_code tfd_window_out(const struct tfd_window *w, enum tfd_window_dim d,
  * window stands at `at`. */
 void tfd_window_inside(const struct tfd_window_side *side, int64_t at,
                        int64_t *first, int64_t *last);
+/* Windows [*first, *last) that element `at` lies in; they have no dilation. */
+void tfd_window_over(const struct tfd_window_side *side, int64_t at,
+                     int64_t *first, int64_t *last);
 
 #endif

@@ -391,6 +391,22 @@ def images():
         case(op.__name__, lambda x, o=op: o(
             **{"value" if o is raw.AvgPool else "input": x},
             ksize=[1, 2, 2, 1], **window), (2, 5, 4, 2))
+    volumes = {"ksize": [1, 2, 2, 2, 1], "strides": [1, 2, 1, 1, 1],
+               "padding": "SAME"}
+    for op in (raw.MaxPool3D, raw.AvgPool3D):
+        case("%s in float" % op.__name__, lambda x, o=op: o(
+            input=single(x), **volumes), (1, 3, 4, 3, 2))
+    case("AvgPool3DGrad in float", lambda x: raw.AvgPool3DGrad(
+        orig_input_shape=[1, 3, 4, 3, 2], grad=single(x), **volumes),
+        (1, 2, 4, 3, 2))
+    case("MaxPool3DGrad in float", lambda x, dy: raw.MaxPool3DGrad(
+        orig_input=single(x), orig_output=raw.MaxPool3D(
+            input=single(x), **volumes), grad=single(dy), **volumes),
+        (1, 3, 4, 3, 2), (1, 2, 4, 3, 2))
+    case("MaxPool3DGradGrad in float", lambda x, ddx: raw.MaxPool3DGradGrad(
+        orig_input=single(x), orig_output=raw.MaxPool3D(
+            input=single(x), **volumes), grad=single(ddx), **volumes),
+        (1, 3, 4, 3, 2), (1, 3, 4, 3, 2))
     # TensorFlow's C++ gradient forgets the attributes; Python's has them.
     case("FakeQuantWithMinMaxArgs in float", lambda x:
          raw.FakeQuantWithMinMaxArgs(inputs=single(x), min=0.2, max=1.0,

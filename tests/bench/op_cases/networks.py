@@ -224,3 +224,24 @@ row("histogram", "HistogramSummary", lambda n: ["tag", of("float32", n)],
     FLOAT, limit=False, heavy=10)
 row("einsum", "Einsum", {"turned": lambda n: [square(n)]}, FLOATS,
     {"equation": "ij,kj->ik"}, heavy=30, product=lambda n: (side(n),) * 3)
+
+
+def volume(n, depth):
+    """Four planes of image()'s kind."""
+    return x(1, 4, side(n // depth // 4), side(n // depth // 4), depth)
+
+
+def halved_volume(n, depth):
+    """What a window of 2 makes of volume()."""
+    half = (side(n // depth // 4) + 1) // 2
+    return x(1, 2, half, half, depth)
+
+
+CUBE = {"ksize": [1, 2, 2, 2, 1], "strides": [1, 2, 2, 2, 1],
+        "padding": "SAME"}
+row("pooling_volume", "MaxPool3D AvgPool3D", {
+    "2x2x2 x64": lambda n: [volume(n, 64)]}, FLOAT, CUBE)
+row("pooling_volume", "AvgPool3DGrad", {"2x2x2 x64": lambda n: [
+    list(volume(n, 64).dims), halved_volume(n, 64)]}, FLOAT, CUBE)
+row("pooling_volume", "MaxPool3DGrad", {"2x2x2 x64": lambda n: [
+    volume(n, 64), halved_volume(n, 64), halved_volume(n, 64)]}, FLOAT, CUBE)

@@ -286,7 +286,9 @@ static const char *const others[] = {
     "RaggedGather", "RaggedTensorToTensor", "SparseMatMul",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
-    "FusedBatchNormV3", "ResizeBilinear", "ResizeBicubic", "CropAndResize",
+    "FusedBatchNormV3", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
+    "AvgPool3D", "AvgPool3DGrad", "ResizeBilinear", "ResizeBicubic",
+    "CropAndResize",
     /* a straight line through steps: tests/conformance */
     "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars",
     "FakeQuantWithMinMaxVarsPerChannel", "QuantizeAndDequantize",

@@ -1,0 +1,360 @@
+/*
+ * volume_pool.c - see volume_pool.h.
+ *
+ * Maxima and means are made a row of y at a time: each element of the window is
+ * met by all of the row before the next one is.  Where windows move by one
+ * column, that is one run over columns and channels.  The other loops run along
+ * the channels of a pixel.
+ */
+#include "kernels/conv/volume_pool.h"
+
+#include "common/thread/halt.h"
+#include "kernels/vector/simd.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BLOCK 64 /* channels at a time */
+
+/* The elements of a window that exist along one side: [at, at + count). */
+struct extent {
+    int64_t at, count;
+};
+
+static inline struct extent extent_of(const struct tfd_window_side *s,
+                                      int64_t window)
+{
+    int64_t first, last;
+
+    tfd_window_inside(s, window, &first, &last);
+    return (struct extent){window * s->stride - s->before + first,
+                           last - first};
+}
+
+/* The first float of a pixel of an input volume. */
+static inline int64_t pixel_at(const struct tfd_volume_pool *p, int64_t plane,
+                               int64_t row, int64_t column)
+{
+    return ((plane * p->row.in + row) * p->column.in + column) * p->channels;
+}
+
+static inline int64_t volume_size(const struct tfd_volume_pool *p)
+{
+    return p->plane.in * p->row.in * p->column.in * p->channels;
+}
+
+/* A row of y, by its number among all volumes. */
+struct y_row {
+    int64_t volume;
+    struct extent plane, row;
+};
+
+static inline struct y_row y_row_of(const struct tfd_volume_pool *p, int64_t i)
+{
+    const int64_t plane = i / p->row.out;
+
+    return (struct y_row){plane / p->plane.out,
+                          extent_of(&p->plane, plane % p->plane.out),
+                          extent_of(&p->row, i % p->row.out)};
+}
+
+/* ---- Maxima and means ---------------------------------------------------- */
+
+/* Windows [*first, *last) along a side whose element `tap` exists. */
+static inline void windows_with_tap(const struct tfd_window_side *s,
+                                    int64_t tap, int64_t *first, int64_t *last)
+{
+    const int64_t room = s->in - 1 - tap + s->before;
+
+    *first =
+        tap >= s->before ? 0 : (s->before - tap + s->stride - 1) / s->stride;
+    *last = room < 0 ? 0 : room / s->stride + 1;
+    if (*last > s->out)
+        *last = s->out;
+}
+
+typedef void meet_fn(const float *x, int64_t n, float *y);
+
+static inline __attribute__((always_inline)) void
+meet_max(const float *x, int64_t n, float *restrict y)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i] > y[i] ? x[i] : y[i];
+}
+
+static inline __attribute__((always_inline)) void
+meet_sum(const float *x, int64_t n, float *restrict y)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] += x[i];
+}
+
+/* A row of y meets a row of x. */
+static inline __attribute__((always_inline)) void
+meet_row(const struct tfd_volume_pool *p, const float *x, float *y,
+         meet_fn *meet)
+{
+    const struct tfd_window_side *c = &p->column;
+    const int64_t n = p->channels;
+
+    int64_t tap = c->before - (c->out - 1) * c->stride;
+    int64_t end = c->before + c->in;
+
+    end = end < c->size ? end : c->size;
+    for (tap = tap > 0 ? tap : 0; tap < end; tap++) {
+        int64_t first, last, at;
+
+        windows_with_tap(c, tap, &first, &last);
+        if (last <= first)
+            continue;
+        at = first * c->stride - c->before + tap;
+        if (c->stride == 1)
+            meet(x + at * n, (last - first) * n, y + first * n);
+        else
+            for (int64_t j = first; j < last; j++, at += c->stride)
+                meet(x + at * n, n, y + j * n);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+meet_rows(const struct tfd_volume_pool *p, const struct y_row *r, float *y,
+          meet_fn *meet)
+{
+    const float *x = p->in + r->volume * volume_size(p);
+
+    for (int64_t a = r->plane.at; a < r->plane.at + r->plane.count; a++)
+        for (int64_t b = r->row.at;
+             b < r->row.at + r->row.count && !tfd_halted(); b++)
+            meet_row(p, x + pixel_at(p, a, b, 0), y, meet);
+}
+
+TFD_SIMD_LOOP(volume_max)
+{
+    const struct tfd_volume_pool *p = arg;
+    const int64_t size = p->column.out * p->channels;
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        const struct y_row r = y_row_of(p, i);
+        float *y = p->out + i * size;
+
+        for (int64_t j = 0; j < size; j++)
+            y[j] = -INFINITY;
+        meet_rows(p, &r, y, meet_max);
+    }
+}
+TFD_SIMD_CLONES(volume_max)
+
+TFD_SIMD_LOOP(volume_mean)
+{
+    const struct tfd_volume_pool *p = arg;
+    const int64_t n = p->channels, size = p->column.out * n;
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        const struct y_row r = y_row_of(p, i);
+        float *y = p->out + i * size;
+
+        memset(y, 0, (size_t)size * sizeof(float));
+        meet_rows(p, &r, y, meet_sum);
+        for (int64_t j = 0; j < p->column.out; j++) {
+            const float count = (float)(r.plane.count * r.row.count *
+                                        extent_of(&p->column, j).count);
+
+            for (int64_t c = 0; c < n; c++)
+                y[j * n + c] /= count;
+        }
+    }
+}
+TFD_SIMD_CLONES(volume_mean)
+
+/* ---- Gradients of maxima ------------------------------------------------- */
+
+/* The window of pixel `i` of y, which counts within its volume. */
+struct box {
+    struct extent plane, row, column;
+};
+
+static inline struct box window_box(const struct tfd_volume_pool *p, int64_t i)
+{
+    const int64_t row = i / p->column.out;
+
+    return (struct box){extent_of(&p->plane, row / p->row.out),
+                        extent_of(&p->row, row % p->row.out),
+                        extent_of(&p->column, i % p->column.out)};
+}
+
+/* n channels of a pixel of y give their gradient to the first element of the
+ * window that is as they are. */
+static inline __attribute__((always_inline)) void
+give_pixel(const struct tfd_volume_pool *p, const struct box *box, int64_t n,
+           const float *x, const float *y, const float *dy, float *dx)
+{
+    float left[BLOCK];
+
+    memcpy(left, dy, (size_t)n * sizeof(float));
+    for (int64_t a = 0; a < box->plane.count; a++)
+        for (int64_t b = 0; b < box->row.count && !tfd_halted(); b++)
+            for (int64_t d = 0; d < box->column.count; d++) {
+                const int64_t at = pixel_at(
+                    p, box->plane.at + a, box->row.at + b, box->column.at + d);
+
+                for (int64_t c = 0; c < n; c++) {
+                    const bool hit = x[at + c] == y[c];
+
+                    dx[at + c] += hit ? left[c] : 0;
+                    left[c] = hit ? 0 : left[c];
+                }
+            }
+}
+
+static inline int64_t blocks_of(const struct tfd_volume_pool *p)
+{
+    return (p->channels + BLOCK - 1) / BLOCK;
+}
+
+/* Zeros in n channels of all pixels of a volume. */
+static inline void clear_channels(const struct tfd_volume_pool *p, int64_t n,
+                                  float *dx)
+{
+    const int64_t size = volume_size(p);
+
+    if (n == p->channels) {
+        tfd_halt_clear(dx, (size_t)size * sizeof(float));
+        return;
+    }
+    for (int64_t i = 0; i < size && !tfd_halted(); i += p->channels)
+        memset(dx + i, 0, (size_t)n * sizeof(float));
+}
+
+/* An item is some channels of a volume: no two add to one element. */
+TFD_SIMD_LOOP(volume_give)
+{
+    const struct tfd_volume_pool *p = arg;
+    const int64_t pixels = p->plane.out * p->row.out * p->column.out;
+    const int64_t blocks = blocks_of(p);
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        const int64_t first = i % blocks * BLOCK;
+        const int64_t n =
+            p->channels - first < BLOCK ? p->channels - first : BLOCK;
+        const int64_t from = i / blocks * volume_size(p) + first;
+        int64_t at = i / blocks * pixels * p->channels + first;
+
+        clear_channels(p, n, p->out + from);
+        for (int64_t j = 0; j < pixels && !tfd_halted();
+             j++, at += p->channels) {
+            const struct box box = window_box(p, j);
+
+            give_pixel(p, &box, n, p->x + from, p->y + at, p->in + at,
+                       p->out + from);
+        }
+    }
+}
+TFD_SIMD_CLONES(volume_give)
+
+/* From the last element of the window to the first, whose word is the last. */
+static inline __attribute__((always_inline)) void
+take_pixel(const struct tfd_volume_pool *p, const struct box *box,
+           const float *x, const float *y, const float *ddx, float *out)
+{
+    for (int64_t a = box->plane.count - 1; a >= 0; a--)
+        for (int64_t b = box->row.count - 1; b >= 0 && !tfd_halted(); b--)
+            for (int64_t d = box->column.count - 1; d >= 0; d--) {
+                const int64_t at = pixel_at(
+                    p, box->plane.at + a, box->row.at + b, box->column.at + d);
+
+                for (int64_t c = 0; c < p->channels; c++)
+                    out[c] = x[at + c] == y[c] ? ddx[at + c] : out[c];
+            }
+}
+
+TFD_SIMD_LOOP(volume_take)
+{
+    const struct tfd_volume_pool *p = arg;
+    const int64_t n = p->channels, size = p->column.out * n;
+    const int64_t rows = p->plane.out * p->row.out;
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        const int64_t from = i / rows * volume_size(p);
+
+        memset(p->out + i * size, 0, (size_t)size * sizeof(float));
+        for (int64_t j = 0; j < p->column.out; j++) {
+            const struct box box = window_box(p, i % rows * p->column.out + j);
+            const int64_t at = i * size + j * n;
+
+            take_pixel(p, &box, p->x + from, p->y + at, p->in + from,
+                       p->out + at);
+        }
+    }
+}
+TFD_SIMD_CLONES(volume_take)
+
+/* ---- Gradients of means -------------------------------------------------- */
+
+/* What the windows of one plane of dy give a plane of dx. */
+static inline __attribute__((always_inline)) void
+spread_plane(const struct tfd_volume_pool *p, int64_t planes, const float *dy,
+             float *dx)
+{
+    const int64_t n = p->channels;
+
+    for (int64_t i = 0; i < p->row.out && !tfd_halted(); i++) {
+        const struct extent row = extent_of(&p->row, i);
+
+        for (int64_t j = 0; j < p->column.out; j++, dy += n) {
+            const struct extent column = extent_of(&p->column, j);
+            const float count = (float)(planes * row.count * column.count);
+
+            for (int64_t b = 0; b < row.count; b++)
+                for (int64_t d = 0; d < column.count; d++) {
+                    float *to = dx + pixel_at(p, 0, row.at + b, column.at + d);
+
+                    for (int64_t c = 0; c < n; c++)
+                        to[c] += dy[c] / count;
+                }
+        }
+    }
+}
+
+/* An item is a plane of dx. */
+TFD_SIMD_LOOP(volume_spread)
+{
+    const struct tfd_volume_pool *p = arg;
+    const int64_t size = p->row.in * p->column.in * p->channels;
+    const int64_t dy_size = p->row.out * p->column.out * p->channels;
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        const int64_t volume = i / p->plane.in;
+        int64_t first, last;
+
+        tfd_window_over(&p->plane, i % p->plane.in, &first, &last);
+        tfd_halt_clear(p->out + i * size, (size_t)size * sizeof(float));
+        for (int64_t a = first; a < last && !tfd_halted(); a++)
+            spread_plane(p, extent_of(&p->plane, a).count,
+                         p->in + (volume * p->plane.out + a) * dy_size,
+                         p->out + i * size);
+    }
+}
+TFD_SIMD_CLONES(volume_spread)
+
+/* ---- By name ------------------------------------------------------------- */
+
+tfd_range_fn *tfd_volume_pool_loop(enum tfd_volume_loop loop)
+{
+    static tfd_range_fn *const loops[TFD_VOLUME_LOOPS] = {
+        [TFD_VOLUME_MAX] = volume_max,       [TFD_VOLUME_MEAN] = volume_mean,
+        [TFD_VOLUME_GIVE] = volume_give,     [TFD_VOLUME_TAKE] = volume_take,
+        [TFD_VOLUME_SPREAD] = volume_spread,
+    };
+
+    return loops[loop];
+}
+
+int64_t tfd_volume_pool_items(enum tfd_volume_loop loop,
+                              const struct tfd_volume_pool *p)
+{
+    if (loop == TFD_VOLUME_GIVE)
+        return p->batch * blocks_of(p);
+    if (loop == TFD_VOLUME_SPREAD)
+        return p->batch * p->plane.in;
+    return p->batch * p->plane.out * p->row.out;
+}
