@@ -19,58 +19,12 @@
 #include "kernels/core/families.h"
 #include "kernels/linalg/gemm.h"
 #include "kernels/linalg/linalg.h"
+#include "kernels/linalg/linalg_check.h"
 #include "kernels/linalg/linalg_shape.h"
 #include "kernels/linalg/linalg_loops.h"
 #include "kernels/linalg/linalg_triangular.h"
 
 #include <math.h>
-
-/* ---- Matrices of a tensor ------------------------------------------------ */
-
-static enum tfd_code check_matrix(const struct tfd_kctx *k, int arg,
-                                  struct tfd_status *st)
-{
-    const struct tfd_shape *s = &k->in[arg].shape;
-    char text[TFD_SHAPE_TEXT_MAX];
-
-    if (s->rank < 2)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input tensor %d must have rank >= 2, got %d", arg,
-                        s->rank);
-    if (s->dim[s->rank - 2] > TFD_LINALG_SIZE_MAX ||
-        s->dim[s->rank - 1] > TFD_LINALG_SIZE_MAX)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input tensor %d has shape %s; matrices have at most "
-                        "%d rows and columns",
-                        arg, tfd_shape_text(s, text), TFD_LINALG_SIZE_MAX);
-    return TFD_OK;
-}
-
-static enum tfd_code check_square(const struct tfd_kctx *k, int arg,
-                                  struct tfd_status *st)
-{
-    const struct tfd_shape *s = &k->in[arg].shape;
-
-    TFD_TRY(check_matrix(k, arg, st));
-    if (s->dim[s->rank - 2] != s->dim[s->rank - 1])
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Input matrix must be square.");
-    return TFD_OK;
-}
-
-/* The dimensions in front, and behind them those of a matrix; -1: none. */
-static struct tfd_shape batch_of(const struct tfd_shape *s, int64_t rows,
-                                 int64_t columns)
-{
-    struct tfd_shape out = *s;
-
-    out.rank = s->rank - 2;
-    if (rows >= 0)
-        out.dim[out.rank++] = rows;
-    if (columns >= 0)
-        out.dim[out.rank++] = columns;
-    return out;
-}
 
 /* Rough nanoseconds of one matrix: its size to the power of 1.5. */
 static int cost_of_matrix(const struct tfd_linalg *l)
@@ -108,7 +62,7 @@ static enum tfd_code run_linalg(struct tfd_kctx *k, enum tfd_linalg_op op,
                                 struct tfd_linalg *l, struct tfd_status *st)
 {
     const struct tfd_shape *s = &k->in[0].shape;
-    struct tfd_shape batch = batch_of(s, -1, -1);
+    struct tfd_shape batch = tfd_linalg_batch_of(s, -1, -1);
 
     l->rows = (int)s->dim[s->rank - 2];
     l->columns = (int)s->dim[s->rank - 1];
@@ -177,14 +131,14 @@ enum tfd_code tfd_linalg_qr_make(struct tfd_kctx *k, struct tfd_linalg_qr *out,
     const struct tfd_shape *s = &k->in[0].shape;
     struct tfd_shape q, r, batch;
 
-    TFD_TRY(check_matrix(k, 0, st));
-    batch = batch_of(s, -1, -1);
+    TFD_TRY(tfd_linalg_check_matrix(k, 0, st));
+    batch = tfd_linalg_batch_of(s, -1, -1);
     out->count = tfd_shape_elements(&batch);
     out->m = s->dim[s->rank - 2];
     out->n = s->dim[s->rank - 1];
     out->p = state->flag ? out->m : tfd_min(out->m, out->n);
-    q = batch_of(s, out->m, out->p);
-    r = batch_of(s, out->p, out->n);
+    q = tfd_linalg_batch_of(s, out->m, out->p);
+    r = tfd_linalg_batch_of(s, out->p, out->n);
     TFD_TRY(tfd_shape_make(&q, q.dim, q.rank, st));
     TFD_TRY(tfd_shape_make(&r, r.dim, r.rank, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &q, st));
@@ -206,7 +160,7 @@ static enum tfd_code square_compute(struct tfd_kctx *k, enum tfd_linalg_op op,
     struct tfd_linalg l = {.right = 0};
     const struct tfd_shape *s = &k->in[0].shape;
 
-    TFD_TRY(check_square(k, 0, st));
+    TFD_TRY(tfd_linalg_check_square(k, 0, st));
     if (k->state)
         l.flag = ((struct tfd_linalg_state *)k->state)->flag;
     l.right = (int)s->dim[s->rank - 1];
@@ -224,34 +178,12 @@ static enum tfd_code inverse_compute(struct tfd_kctx *k, struct tfd_status *st)
     return square_compute(k, TFD_LINALG_INVERSE, st);
 }
 
-/* A square matrix, and right-hand sides with as many rows. */
-static enum tfd_code check_system(const struct tfd_kctx *k,
-                                  struct tfd_status *st)
-{
-    const struct tfd_shape *a = &k->in[0].shape, *b = &k->in[1].shape;
-    const char *wrong = NULL;
-
-    TFD_TRY(check_matrix(k, 0, st));
-    if (a->rank != b->rank)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "All input tensors must have the same rank.");
-    TFD_TRY(check_matrix(k, 1, st));
-    for (int i = 0; i < a->rank - 2; i++)
-        if (a->dim[i] != b->dim[i])
-            wrong = "All input tensors must have the same outer dimensions.";
-    if (!wrong && a->dim[a->rank - 2] != a->dim[a->rank - 1])
-        wrong = "First input (lhs) must be a square matrix.";
-    if (!wrong && a->dim[a->rank - 2] != b->dim[b->rank - 2])
-        wrong = "Input matrix and rhs are incompatible.";
-    return wrong ? tfd_fail(st, TFD_INVALID_ARGUMENT, "%s", wrong) : TFD_OK;
-}
-
 static enum tfd_code solve_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_linalg l = {.flag = ((struct tfd_linalg_state *)k->state)->flag};
     const struct tfd_shape *b = &k->in[1].shape;
 
-    TFD_TRY(check_system(k, st));
+    TFD_TRY(tfd_linalg_check_system(k, true, st));
     l.right = (int)b->dim[b->rank - 1];
     l.b = tfd_tensor_data(&k->in[1]);
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, b, st));
@@ -263,8 +195,8 @@ static enum tfd_code log_det_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_linalg l = {.right = 0};
     struct tfd_shape batch;
 
-    TFD_TRY(check_square(k, 0, st));
-    batch = batch_of(&k->in[0].shape, -1, -1);
+    TFD_TRY(tfd_linalg_check_square(k, 0, st));
+    batch = tfd_linalg_batch_of(&k->in[0].shape, -1, -1);
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &batch, st));
     TFD_TRY(tfd_kctx_output(k, 1, k->in[0].dtype, &batch, st));
     return run_linalg(k, TFD_LINALG_LOG_DET, &l, st);
@@ -277,8 +209,8 @@ static enum tfd_code eigen_compute(struct tfd_kctx *k, struct tfd_status *st)
     const struct tfd_shape *s = &k->in[0].shape;
     struct tfd_shape e, v = {.rank = 0};
 
-    TFD_TRY(check_square(k, 0, st));
-    e = batch_of(s, s->dim[s->rank - 1], -1);
+    TFD_TRY(tfd_linalg_check_square(k, 0, st));
+    e = tfd_linalg_batch_of(s, s->dim[s->rank - 1], -1);
     if (a->vectors)
         v = *s;
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &e, st));
@@ -296,14 +228,14 @@ static enum tfd_code svd_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_shape values, u = {.rank = 0}, v = {.rank = 0};
     int64_t m, n, p;
 
-    TFD_TRY(check_matrix(k, 0, st));
+    TFD_TRY(tfd_linalg_check_matrix(k, 0, st));
     m = s->dim[s->rank - 2];
     n = s->dim[s->rank - 1];
     p = tfd_min(m, n);
-    values = batch_of(s, p, -1);
+    values = tfd_linalg_batch_of(s, p, -1);
     if (a->vectors) {
-        u = batch_of(s, m, a->flag ? m : p);
-        v = batch_of(s, n, a->flag ? n : p);
+        u = tfd_linalg_batch_of(s, m, a->flag ? m : p);
+        v = tfd_linalg_batch_of(s, n, a->flag ? n : p);
     }
     TFD_TRY(tfd_shape_make(&u, u.dim, u.rank, st));
     TFD_TRY(tfd_shape_make(&v, v.dim, v.rank, st));
@@ -320,8 +252,8 @@ static enum tfd_code det_compute(struct tfd_kctx *k, struct tfd_status *st)
     struct tfd_linalg l = {.right = 0};
     struct tfd_shape batch;
 
-    TFD_TRY(check_square(k, 0, st));
-    batch = batch_of(&k->in[0].shape, -1, -1);
+    TFD_TRY(tfd_linalg_check_square(k, 0, st));
+    batch = tfd_linalg_batch_of(&k->in[0].shape, -1, -1);
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &batch, st));
     return run_linalg(k, TFD_LINALG_DET, &l, st);
 }
