@@ -1,8 +1,6 @@
 /* batch_matmul_grad.c - see batch_matmul_grad.h. */
 #include "kernels/linalg/batch_matmul_grad.h"
 
-#include "kernels/core/gradient.h"
-
 /* One of the products below; `left` and `right` are indices into the gradient
  * of the output (0), x (1), y (2). */
 struct product {
@@ -48,11 +46,12 @@ static bool batches_match(const struct tfd_grad *g)
     return true;
 }
 
-/* Sums what was broadcast back. */
-static void sum_back(struct tfd_gradient *b, struct tfd_edge *dx)
+void tfd_batch_matmul_sum_back(struct tfd_gradient *b, struct tfd_edge *dx)
 {
     struct tfd_edge shapes[2], fronts[2], axes[2];
 
+    if (batches_match(b->g))
+        return;
     for (int i = 0; i < 2; i++) {
         axes[i] = TFD_EDGE_NONE;
         shapes[i] = tfd_gradient_shape(b, b->g->x[i]);
@@ -83,8 +82,8 @@ static enum tfd_code batch_matmul_gradient(struct tfd_grad *g, bool broadcasts,
         dx[i] = tfd_gradient_op_flags(
             &b, broadcasts ? "BatchMatMulV2" : "BatchMatMul", in, 2, p->flags);
     }
-    if (broadcasts && !batches_match(g))
-        sum_back(&b, dx);
+    if (broadcasts)
+        tfd_batch_matmul_sum_back(&b, dx);
     g->dx[0] = dx[0];
     g->dx[1] = dx[1];
     return b.code;

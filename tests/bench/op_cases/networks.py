@@ -174,6 +174,20 @@ row("linalg", "Cholesky MatrixInverse MatrixDeterminant", lambda n: [
     x(max(1, n // 4096), 16, 16)], REALS, limit=False, heavy=100)
 row("linalg", "Qr Svd", lambda n: [x(max(1, n // 16384), 16, 16)], REALS,
     limit=False, heavy=200)
+row("factors", "Lu", lambda n: [x(max(1, n // 4096), 16, 16)], REALS,
+    limit=False, heavy=100)
+row("factors", "CholeskyGrad", lambda n: [
+    x(max(1, n // 4096), 16, 16, low=1, high=2),
+    x(max(1, n // 4096), 16, 16)], REALS, limit=False, heavy=100)
+row("banded", "BandedTriangularSolve", lambda n: [
+    x(4, max(1, n // 16), low=1, high=2), x(max(1, n // 16), 16)], REALS,
+    limit=False, heavy=8)
+row("tridiagonal", "TridiagonalMatMul", lambda n: [
+    x(1, max(1, n // 16)), x(1, max(1, n // 16)), x(1, max(1, n // 16)),
+    x(max(1, n // 16), 16)], REALS, limit=False, heavy=4)
+row("tridiagonal", "TridiagonalSolve", lambda n: [
+    x(3, max(1, n // 16), low=1, high=2), x(max(1, n // 16), 16)], REALS,
+    limit=False, heavy=8)
 row("random", "RandomUniform RandomStandardNormal TruncatedNormal",
     lambda n: [[n]], FLOATS, {"dtype": "T"}, heavy=4)
 row("random", "RandomUniformInt", lambda n: [[n], const(0), const(99)],

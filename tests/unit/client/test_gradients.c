@@ -270,6 +270,14 @@ static const struct gradient_case cases[] = {
     {"MatrixDiagPartV3", "s34 [-2,1] o", ""},
     {"MatrixSetDiagV2", "s234 s223 [1,2]", ""},
     {"MatrixSetDiagV3", "s34 s33 [-1,1]", ""},
+    {"TridiagonalMatMul", "s213 s213 s213 s232", ""},
+    {"TridiagonalMatMul", "u13 u13 u13 u32", ""},
+    {"TridiagonalSolve", "p33 s32", ""},
+    {"TridiagonalSolve", "u234 u241", "partial_pivoting=b0"},
+    {"BandedTriangularSolve", "p23 s32", ""},
+    {"BandedTriangularSolve", "p33 s32", "lower=b0"},
+    {"BandedTriangularSolve", "p223 s32", "adjoint=b1"},
+    {"BandedTriangularSolve", "p23 u232", "lower=b0;adjoint=b1"},
 };
 
 /* Tested elsewhere: by what they are for, or without numbers. */
