@@ -105,4 +105,19 @@
 /* What one Print or PrintV2 may tell the log, in lines of up to 900 bytes. */
 #define TFD_PRINTED_LINES_MAX 1000
 
+/* Sparse tensors that wait in one map of AddSparseToTensorsMap, some 200 bytes
+ * each, and their bytes together; pipelines have a batch or a few there. */
+#define TFD_SPARSE_MAP_COUNT_MAX (1 << 22)
+#define TFD_SPARSE_MAP_SIZE_MAX ((size_t)8 << 30)
+
+/* What one execution of SparseCrossV2 and its kin may make of its strings
+ * together: crosses are products of rows, which a graph is free to choose. */
+#define TFD_CROSSED_SIZE_MAX ((size_t)2 << 30)
+/* Columns that are crossed. */
+#define TFD_CROSSED_COLUMNS_MAX 1024
+
+/* Elements of a sparse matrix that a product or a factor of sparse ones has:
+ * 20 bytes each at most. */
+#define TFD_CSR_MADE_MAX (INT64_C(1) << 28)
+
 #endif

@@ -74,6 +74,7 @@ UNMEASURED["reader_make"] = "it makes handles; what they read is readers'"
 UNMEASURED.update(dict.fromkeys(("remap_matrix", "vocab_remapping"),
                                 "once, when training goes on with a model"))
 UNMEASURED["readers"] = OF_A_PIPELINE
+UNMEASURED["sparse_map"] = "it holds tensors as a queue does, whose rows there are"
 UNMEASURED.update({
     "sparse_count": "it sorts pairs as SparseReorder does, whose row there is",
     "sparse_bincount": "it counts as DenseBincount does, whose row there is",
