@@ -46,6 +46,8 @@ BEGIN {
     beside["kernels/control"] = "core"
     beside["kernels/conv"] = "core linalg vector"
     beside["kernels/core"] = "layout math state vector"
+    beside["kernels/crosses"] = "core ragged sparse text"
+    beside["kernels/csr"] = "core sparse"
     beside["kernels/data"] = "core data_saved io random"
     beside["kernels/data_calls"] = "core data parse"
     beside["kernels/data_files"] = "checkpoint core data data_graph " \

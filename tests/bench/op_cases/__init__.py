@@ -69,6 +69,8 @@ UNMEASURED["project"] = "it is like CropAndResize, whose row there is"
 UNMEASURED["print"] = "it writes a line, or makes one"
 UNMEASURED.update(dict.fromkeys(("unicode_decode", "unicode_encode"),
                                 "it does what ICU does"))
+UNMEASURED.update(dict.fromkeys(("ragged_cross", "sparse_cross"), "what "
+    "StringJoin and StringToHashBucketFast do, whose rows there are"))
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
 UNMEASURED["reader_make"] = "it makes handles; what they read is readers'"
 UNMEASURED.update(dict.fromkeys(("remap_matrix", "vocab_remapping"),
