@@ -4,6 +4,7 @@
 #include "common/base/variant.h"
 
 #include "common/base/atomic.h"
+#include "common/base/hash.h"
 #include "config/limits.h"
 
 #include <assert.h>
@@ -149,6 +150,7 @@ struct tfd_variant *tfd_variant_copy(const struct tfd_variant *v,
     copy->element_shape = v->element_shape;
     copy->max_elements = v->max_elements;
     copy->has_value = v->has_value;
+    copy->pairs = v->pairs;
     if (v->object)
         copy->object = tfd_variant_object_ref(v->object);
     copy->count = v->count;
@@ -177,6 +179,141 @@ enum tfd_code tfd_variant_holding(enum tfd_variant_kind kind,
     }
     *out = v;
     return TFD_OK;
+}
+
+/* ---- Maps ---------------------------------------------------------------- */
+
+#define MAP_SLOTS_MIN 8
+
+/* A map of n slots, of which at most half are taken. */
+static int32_t slot_count(const struct tfd_variant *v)
+{
+    return v->count / 2;
+}
+
+static struct tfd_str key_bytes(const struct tfd_tensor *key)
+{
+    return (struct tfd_str){tfd_tensor_data(key), tfd_tensor_size(key)};
+}
+
+static uint64_t hash_key(const struct tfd_tensor *key)
+{
+    const struct tfd_tstring *texts = tfd_tensor_data(key);
+    uint64_t hash = tfd_hash_number((uint64_t)key->dtype);
+
+    if (key->dtype != TFD_STRING)
+        return hash ^ tfd_hash_str(key_bytes(key));
+    for (int64_t i = 0; i < tfd_tensor_elements(key); i++)
+        hash =
+            tfd_hash_number(hash ^ tfd_hash_str(tfd_tstring_view(&texts[i])));
+    return hash;
+}
+
+static bool same_key(const struct tfd_tensor *a, const struct tfd_tensor *b)
+{
+    const struct tfd_tstring *x = tfd_tensor_data(a), *y = tfd_tensor_data(b);
+    bool same = a->dtype == b->dtype && tfd_shape_equal(&a->shape, &b->shape);
+
+    if (!same || a->dtype != TFD_STRING)
+        return same && tfd_str_eq(key_bytes(a), key_bytes(b));
+    for (int64_t i = 0; same && i < tfd_tensor_elements(a); i++)
+        same = tfd_str_eq(tfd_tstring_view(&x[i]), tfd_tstring_view(&y[i]));
+    return same;
+}
+
+/* The slot of the key, or the free one where it would be; there are slots. */
+static int32_t slot_of(const struct tfd_variant *v,
+                       const struct tfd_tensor *key)
+{
+    uint64_t mask = (uint64_t)slot_count(v) - 1, at = hash_key(key) & mask;
+
+    while (v->tensors[2 * at].dtype != TFD_DTYPE_INVALID &&
+           !same_key(&v->tensors[2 * at], key))
+        at = (at + 1) & mask;
+    return (int32_t)at;
+}
+
+int32_t tfd_variant_map_find(const struct tfd_variant *v,
+                             const struct tfd_tensor *key)
+{
+    int32_t at = v->count > 0 ? 2 * slot_of(v, key) : -1;
+
+    assert(v->kind == TFD_VARIANT_MAP);
+    return at >= 0 && v->tensors[at].dtype != TFD_DTYPE_INVALID ? at : -1;
+}
+
+static void move_pair(struct tfd_tensor *from, struct tfd_tensor *to)
+{
+    memcpy(to, from, 2 * sizeof(*to));
+    from[0] = from[1] = (struct tfd_tensor)TFD_TENSOR_INIT;
+}
+
+/* Twice as many slots; all of them may be in use from then on. */
+static enum tfd_code widen_map(struct tfd_variant *v, struct tfd_status *st)
+{
+    struct tfd_tensor *old = v->tensors;
+    int32_t old_count = v->count;
+    struct tfd_variant wide = {.kind = TFD_VARIANT_MAP};
+
+    TFD_TRY(tfd_variant_resize(
+        &wide, old_count ? 2 * (int64_t)old_count : 2 * MAP_SLOTS_MIN, st));
+    wide.used = wide.count;
+    for (int32_t i = 0; i < old_count; i += 2)
+        if (old[i].dtype != TFD_DTYPE_INVALID)
+            move_pair(&old[i], &wide.tensors[2 * slot_of(&wide, &old[i])]);
+    v->tensors = wide.tensors;
+    v->count = wide.count;
+    v->capacity = wide.capacity;
+    v->used = wide.used;
+    free(old);
+    return TFD_OK;
+}
+
+enum tfd_code tfd_variant_map_put(struct tfd_variant *v,
+                                  const struct tfd_tensor *key,
+                                  struct tfd_tensor *take_value,
+                                  struct tfd_status *st)
+{
+    enum tfd_code rc = TFD_OK;
+    int32_t at;
+
+    assert(v->kind == TFD_VARIANT_MAP);
+    if (key->dtype != TFD_STRING && !tfd_dtype_is_pod(key->dtype))
+        rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
+                      "A map's key cannot be of type %s",
+                      tfd_dtype_name((int)key->dtype));
+    else if (4 * ((int64_t)v->pairs + 1) > v->count)
+        rc = widen_map(v, st);
+    if (rc != TFD_OK) {
+        tfd_tensor_unref(take_value);
+        return rc;
+    }
+    at = 2 * slot_of(v, key);
+    TFD_TRY(tfd_variant_set(v, at + 1, take_value, st));
+    if (v->tensors[at].dtype != TFD_DTYPE_INVALID)
+        return TFD_OK;
+    v->tensors[at] = tfd_tensor_ref(key);
+    v->pairs++;
+    return TFD_OK;
+}
+
+/* Those behind the freed slot that would no longer be reached move up. */
+void tfd_variant_map_remove(struct tfd_variant *v, int32_t at)
+{
+    uint64_t mask = (uint64_t)slot_count(v) - 1, hole = (uint64_t)at / 2;
+
+    tfd_tensor_unref(&v->tensors[at]);
+    tfd_tensor_unref(&v->tensors[at + 1]);
+    v->pairs--;
+    for (uint64_t i = (hole + 1) & mask;
+         v->tensors[2 * i].dtype != TFD_DTYPE_INVALID; i = (i + 1) & mask) {
+        uint64_t place = hash_key(&v->tensors[2 * i]) & mask;
+
+        if (((i - place) & mask) < ((i - hole) & mask))
+            continue;
+        move_pair(&v->tensors[2 * i], &v->tensors[2 * hole]);
+        hole = i;
+    }
 }
 
 /* ---- Tensors of them ----------------------------------------------------- */

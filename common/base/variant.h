@@ -6,6 +6,10 @@
  *     LIST       TensorFlow's TensorList: elements of one type, of shapes that
  *                agree with `element_shape`; an empty slot has dtype INVALID
  *     OPTIONAL   any tensors, or nothing
+ *     MAP        TensorFlow's TensorMap: pairs of a key and its value, each in
+ *                the first free slot of a hash table from its place on, so
+ *                tensors[2 i] and tensors[2 i + 1] are slot i's; a free slot's
+ *                have dtype INVALID
  *     TENSOR     one tensor: a part of a sparse one on its way through a
  *                dataset
  *     RAGGED     the splits of a ragged tensor, outer ones first, and its
@@ -32,6 +36,7 @@ struct tfd_variant_object;
 enum tfd_variant_kind {
     TFD_VARIANT_LIST,
     TFD_VARIANT_OPTIONAL,
+    TFD_VARIANT_MAP,
     TFD_VARIANT_TENSOR,
     TFD_VARIANT_RAGGED,
     TFD_VARIANT_COMPRESSED,
@@ -58,6 +63,7 @@ struct tfd_variant {
     struct tfd_shape element_shape; /* LIST: may be partial */
     int32_t max_elements;           /* LIST: -1: any number */
     bool has_value;                 /* OPTIONAL */
+    int32_t pairs;                  /* MAP */
     struct tfd_variant_object *object;
     struct tfd_tensor *tensors;
     int32_t count, capacity;
@@ -87,6 +93,19 @@ enum tfd_code tfd_variant_holding(enum tfd_variant_kind kind,
                                   const struct tfd_tensor *tensors,
                                   int32_t count, struct tfd_variant **out,
                                   struct tfd_status *st) TFD_MUST_USE;
+
+/* A MAP: the key's index in tensors[], its value's is one more; -1 where there
+ * is none.  Keys are the same when type, shape and bytes are. */
+int32_t tfd_variant_map_find(const struct tfd_variant *v,
+                             const struct tfd_tensor *key);
+/* The key, plain bytes or strings in host memory, has this value from now on.
+ * The value is taken; INVALID_ARGUMENT for a key of another type. */
+enum tfd_code tfd_variant_map_put(struct tfd_variant *v,
+                                  const struct tfd_tensor *key,
+                                  struct tfd_tensor *take_value,
+                                  struct tfd_status *st) TFD_MUST_USE;
+/* The pair whose key tfd_variant_map_find() found goes. */
+void tfd_variant_map_remove(struct tfd_variant *v, int32_t at);
 
 /* The variant in a scalar VARIANT tensor; NULL when it is something else. */
 struct tfd_variant *tfd_variant_of(const struct tfd_tensor *t);

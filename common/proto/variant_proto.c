@@ -4,8 +4,8 @@
  * A list: its elements in order without the empty slots; in `metadata`, as
  * varints, how many those are and which, the element type, the maximum, then
  * the element shape's message.  An optional: one byte and its tensors.  One
- * tensor: itself.  A ragged one: splits, then values.  A compressed element:
- * its message in `metadata`.
+ * tensor: itself.  A map: keys and values in turn.  A ragged one: splits, then
+ * values.  A compressed element: its message in `metadata`.
  */
 #include "common/proto/tensor.pb.h"
 #include "common/base/shape_long.h"
@@ -16,6 +16,7 @@
 
 #define TAG(name) tensorflow_VariantTensorDataProto_##name##_tag
 #define LIST_NAME "tensorflow::TensorList"
+#define MAP_NAME "tensorflow::TensorMap"
 #define OPTIONAL_NAME "tensorflow::data::Optional"
 #define TENSOR_NAME "tensorflow::Tensor"
 #define RAGGED_NAME "RaggedTensorVariant"
@@ -64,6 +65,7 @@ void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
     static const char *const names[] = {
         [TFD_VARIANT_LIST] = LIST_NAME,
         [TFD_VARIANT_OPTIONAL] = OPTIONAL_NAME,
+        [TFD_VARIANT_MAP] = MAP_NAME,
         [TFD_VARIANT_TENSOR] = TENSOR_NAME,
         [TFD_VARIANT_RAGGED] = RAGGED_NAME,
     };
@@ -122,6 +124,20 @@ static enum tfd_code add_tensor(struct tfd_variant *v, struct tfd_str proto,
     return tfd_variant_set(v, v->count, &t, st);
 }
 
+static void swap_tensors(struct tfd_variant *a, struct tfd_variant *b)
+{
+    struct tfd_variant own = *a;
+
+    a->tensors = b->tensors;
+    a->count = b->count;
+    a->capacity = b->capacity;
+    a->used = b->used;
+    b->tensors = own.tensors;
+    b->count = own.count;
+    b->capacity = own.capacity;
+    b->used = own.used;
+}
+
 /* Makes room for the empty slots: their numbers rise. */
 static enum tfd_code spread_tensors(struct tfd_variant *v,
                                     struct tfd_str *metadata, uint64_t empty,
@@ -151,18 +167,8 @@ static enum tfd_code spread_tensors(struct tfd_variant *v,
         else
             rc = tfd_variant_set(wide, (int32_t)i, &v->tensors[from++], st);
     }
-    if (rc == TFD_OK) { /* they change what they hold */
-        struct tfd_variant own = *v;
-
-        v->tensors = wide->tensors;
-        v->count = wide->count;
-        v->capacity = wide->capacity;
-        v->used = wide->used;
-        wide->tensors = own.tensors;
-        wide->count = own.count;
-        wide->capacity = own.capacity;
-        wide->used = own.used;
-    }
+    if (rc == TFD_OK)
+        swap_tensors(v, wide);
     tfd_variant_unref(wide);
     return rc;
 }
@@ -187,6 +193,28 @@ static enum tfd_code read_list(struct tfd_variant *v, struct tfd_str metadata,
             v->tensors[i].dtype != v->dtype)
             return damaged(st);
     return TFD_OK;
+}
+
+/* The keys and values that were read, in turn, become a map. */
+static enum tfd_code read_map(struct tfd_variant *v, struct tfd_status *st)
+{
+    struct tfd_variant *map = tfd_variant_new(TFD_VARIANT_MAP, st);
+    enum tfd_code rc = TFD_OK;
+
+    if (!map)
+        return TFD_RESOURCE_EXHAUSTED;
+    if (v->count % 2 != 0)
+        rc = damaged(st);
+    for (int32_t i = 0; rc == TFD_OK && i < v->count; i += 2)
+        rc = tfd_variant_map_put(map, &v->tensors[i], &v->tensors[i + 1], st);
+    if (rc == TFD_OK) {
+        rc = tfd_variant_resize(v, 0, st);
+        v->kind = TFD_VARIANT_MAP;
+        swap_tensors(v, map);
+        v->pairs = map->pairs;
+    }
+    tfd_variant_unref(map);
+    return rc;
 }
 
 /* What the message says is looked at by who uncompresses it. */
@@ -227,6 +255,8 @@ static enum tfd_code read(struct tfd_variant *v, struct tfd_str proto,
     TFD_TRY(tfd_pb_end(&r, "VariantTensorDataProto", st));
     if (tfd_str_is(name, LIST_NAME))
         return read_list(v, metadata, st);
+    if (tfd_str_is(name, MAP_NAME))
+        return read_map(v, st);
     if (tfd_str_is(name, TENSOR_NAME)) {
         v->kind = TFD_VARIANT_TENSOR;
         return v->count == 1 ? TFD_OK : damaged(st);

@@ -27,6 +27,10 @@ const char *tfd_list_other(const struct tfd_variant *v)
         return "<empty>";
     if (v->object)
         return v->object->type->name;
+    if (v->kind == TFD_VARIANT_MAP)
+        return "Variant<type: tensorflow::TensorMap value: TensorMap>";
+    if (v->kind == TFD_VARIANT_LIST)
+        return "Variant<type: tensorflow::TensorList value: TensorList>";
     return v->has_value ? OPTIONAL_TEXT "OptionalVariant<...>>"
                         : OPTIONAL_TEXT "OptionalVariant<None>>";
 }

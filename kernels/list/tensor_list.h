@@ -39,7 +39,8 @@ bool tfd_list_compatible(const struct tfd_shape *partial,
 enum tfd_code tfd_list_merge(struct tfd_shape *into,
                              const struct tfd_shape *with,
                              struct tfd_status *st) TFD_MUST_USE;
-/* What is in a variant that is no list, as TensorFlow writes it. */
+/* What is in a variant that is not what was asked for, as TensorFlow writes it.
+ */
 const char *tfd_list_other(const struct tfd_variant *v);
 /* Element i, with a reference; an empty slot as zeros of the shape that
  * `wanted` and the list say. */

@@ -6,7 +6,10 @@
  */
 #include "kernels/list/variant_math.h"
 
+#include "common/thread/halt.h"
+#include "kernels/core/kept.h"
 #include "kernels/core/op_memory.h"
+#include "kernels/list/tensor_list.h"
 
 /* ---- Tensors ------------------------------------------------------------- */
 
@@ -48,6 +51,57 @@ static enum tfd_code zeros_of(const struct tfd_kctx *k,
     return tfd_op_memory_zeros(k, t->dtype, &t->shape, out, st);
 }
 
+/* ---- Maps ---------------------------------------------------------------- */
+
+/* What both have, added; what one has, as it is. */
+static enum tfd_code add_pair(const struct tfd_kctx *k, struct tfd_variant *sum,
+                              const struct tfd_tensor *pair,
+                              struct tfd_status *st)
+{
+    int32_t at = tfd_variant_map_find(sum, &pair[0]);
+    struct tfd_tensor have = TFD_TENSOR_INIT, more = TFD_TENSOR_INIT, value;
+    enum tfd_code rc;
+
+    if (at < 0) {
+        value = tfd_tensor_ref(&pair[1]);
+        return tfd_variant_map_put(sum, &pair[0], &value, st);
+    }
+    rc = tfd_kept_look(&sum->tensors[at + 1], &have, st);
+    if (rc == TFD_OK)
+        rc = tfd_kept_look(&pair[1], &more, st);
+    if (rc == TFD_OK)
+        rc = add_any(k, &have, &more, &value, st);
+    tfd_tensor_unref(&have);
+    tfd_tensor_unref(&more);
+    return rc == TFD_OK ? tfd_variant_set(sum, at + 1, &value, st) : rc;
+}
+
+static enum tfd_code add_maps(const struct tfd_kctx *k,
+                              const struct tfd_variant *a,
+                              const struct tfd_variant *b,
+                              struct tfd_variant **out, struct tfd_status *st)
+{
+    struct tfd_variant *sum = tfd_variant_copy(a, st);
+    enum tfd_code rc = sum ? TFD_OK : TFD_RESOURCE_EXHAUSTED;
+
+    for (int32_t i = 0; rc == TFD_OK && i < b->count; i += 2)
+        if (b->tensors[i].dtype != TFD_DTYPE_INVALID)
+            rc = tfd_halted() ? tfd_halt_fail(st)
+                              : add_pair(k, sum, &b->tensors[i], st);
+    if (rc == TFD_OK)
+        *out = sum;
+    else
+        tfd_variant_unref(sum);
+    return rc;
+}
+
+/* Zero is the map without pairs. */
+static enum tfd_code zero_map(struct tfd_variant **out, struct tfd_status *st)
+{
+    *out = tfd_variant_new(TFD_VARIANT_MAP, st);
+    return *out ? TFD_OK : TFD_RESOURCE_EXHAUSTED;
+}
+
 /* ---- One variant --------------------------------------------------------- */
 
 static enum tfd_code check_alike(const struct tfd_variant *a,
@@ -56,7 +110,12 @@ static enum tfd_code check_alike(const struct tfd_variant *a,
 {
     struct tfd_shape shape = a->element_shape;
 
-    if (a->kind == b->kind && a->dtype == b->dtype && a->count == b->count &&
+    if (a->kind != b->kind)
+        return tfd_fail(st, TFD_INTERNAL,
+                        "BinaryOpVariants: Variants a and b have different "
+                        "type ids.  Type names: '%s' vs. '%s'",
+                        tfd_list_other(a), tfd_list_other(b));
+    if (a->dtype == b->dtype && a->count == b->count &&
         a->has_value == b->has_value)
         return tfd_shape_merge(&shape, &b->element_shape, st);
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -75,6 +134,10 @@ static enum tfd_code combine(const struct tfd_kctx *k,
     struct tfd_variant *v;
     enum tfd_code rc = TFD_OK;
 
+    if (!b && a->kind == TFD_VARIANT_MAP)
+        return zero_map(out, st);
+    if (b && a->kind == TFD_VARIANT_MAP && b->kind == TFD_VARIANT_MAP)
+        return add_maps(k, a, b, out, st);
     if (b)
         TFD_TRY(check_alike(a, b, st));
     v = tfd_variant_copy(a, st);

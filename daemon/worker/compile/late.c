@@ -160,7 +160,7 @@ static const char *const keepers[] = {
     "AssignVariableOp",   "QueueEnqueue",       "QueueEnqueueV2",
     "StackPush",          "StackPushV2",        "TensorArrayWrite",
     "TensorArrayWriteV2", "TensorArrayWriteV3", "TensorListPushBack",
-    "TensorListSetItem",
+    "TensorListSetItem",  "TensorMapInsert",
 };
 
 bool tfd_late_keeps(const struct tfd_node *n)
