@@ -259,3 +259,15 @@ row("pooling_volume", "AvgPool3DGrad", {"2x2x2 x64": lambda n: [
     list(volume(n, 64).dims), halved_volume(n, 64)]}, FLOAT, CUBE)
 row("pooling_volume", "MaxPool3DGrad", {"2x2x2 x64": lambda n: [
     volume(n, 64), halved_volume(n, 64), halved_volume(n, 64)]}, FLOAT, CUBE)
+ONE_BY_ONE = {"strides": [1, 1, 1, 1, 1], "padding": "SAME"}
+row("convolve_volume", "Conv3D", {
+    "3x3x3 x16": lambda n: [volume(n, 16), x(3, 3, 3, 16, 16)]}, FLOATS,
+    ONE_BY_ONE, flops=lambda n: 2 * n * 27 * 16, heavy=80)
+row("convolve_volume", "Conv3DBackpropInputV2", {
+    "3x3x3 x16": lambda n: [list(volume(n, 16).dims), x(3, 3, 3, 16, 16),
+                            volume(n, 16)]}, FLOATS, ONE_BY_ONE,
+    flops=lambda n: 2 * n * 27 * 16, heavy=80)
+row("convolve_volume", "Conv3DBackpropFilterV2", {
+    "3x3x3 x16": lambda n: [volume(n, 16), [3, 3, 3, 16, 16],
+                            volume(n, 16)]}, FLOATS, ONE_BY_ONE,
+    flops=lambda n: 2 * n * 27 * 16, heavy=80)
