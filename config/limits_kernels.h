@@ -120,4 +120,7 @@
  * 20 bytes each at most. */
 #define TFD_CSR_MADE_MAX (INT64_C(1) << 28)
 
+/* Classes that a sampler counts, of 8 bytes each. */
+#define TFD_CANDIDATE_TREE_MAX ((int64_t)1 << 26)
+
 #endif

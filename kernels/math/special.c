@@ -2,8 +2,8 @@
  * special.c - gamma functions and their kin (special_functions.h), and products
  * and quotients that take 0 for 0 whatever the other side is:
  *
- *     Lgamma Digamma Igamma Igammac IgammaGradA Betainc Zeta Polygamma
- *     Atan2 NextAfter Xlogy Xlog1py Xdivy MulNoNan
+ *     Lgamma Digamma Igamma Igammac IgammaGradA RandomGammaGrad Betainc Zeta
+ * Polygamma Atan2 NextAfter Xlogy Xlog1py Xdivy MulNoNan
  *
  * Special functions of floats are computed in double, to fewer terms and by
  * lanes (special_lanes.h); what is narrower in float.  Atan2, NextAfter, Xlogy
@@ -54,6 +54,9 @@ FUNCTION2(igammac, DOUBLE, double, tfd_special_igammac(a, b))
 FUNCTION2(igamma_slope, DOUBLE, double, tfd_special_igamma_slope(a, b))
 FUNCTION2(igamma_slope, FLOAT, float,
           (float)tfd_special_igamma_slope((double)a, (double)b))
+FUNCTION2(gamma_slope, DOUBLE, double, tfd_special_gamma_slope(a, b))
+FUNCTION2(gamma_slope, FLOAT, float,
+          (float)tfd_special_gamma_slope((double)a, (double)b))
 FUNCTION2(zeta, DOUBLE, double, tfd_special_zeta(a, b))
 FUNCTION2(polygamma, DOUBLE, double, tfd_special_polygamma(a, b))
 
@@ -122,8 +125,9 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
     X(loop_igammac_##name, T, T, igammac_##name) \
     X(loop_zeta_##name, T, T, zeta_##name)       \
     X(loop_polygamma_##name, T, T, polygamma_##name)
-#define SLOPE_LOOP(X, name, T) \
-    X(loop_igamma_slope_##name, T, T, igamma_slope_##name)
+#define SLOPE_LOOP(X, name, T)                             \
+    X(loop_igamma_slope_##name, T, T, igamma_slope_##name) \
+    X(loop_gamma_slope_##name, T, T, gamma_slope_##name)
 #define LOG_LOOPS(X, name, T)                \
     X(loop_xlogy_##name, T, T, xlogy_##name) \
     X(loop_xlog1py_##name, T, T, xlog1py_##name)
@@ -381,6 +385,7 @@ static const struct tfd_opdef ops[] = {
     OP2("Igamma", "a: T, x: T", REAL, igamma_gradient),
     OP2("Igammac", "a: T, x: T", REAL, igammac_gradient),
     OP2("IgammaGradA", "a: T, x: T", FLOATS, NULL),
+    OP2("RandomGammaGrad", "alpha: T, sample: T", FLOATS, NULL),
     OP2("Zeta", "x: T, q: T", FLOATS, NULL),
     OP2("Polygamma", "a: T, x: T", FLOATS, NULL),
     OP2("Xlogy", "x: T, y: T", ANY, NULL),
@@ -436,6 +441,7 @@ static const struct tfd_opdef ops[] = {
     KERNEL2("Igamma", name, igamma)                        \
     KERNEL2("Igammac", name, igammac)                      \
     KERNEL2("IgammaGradA", name, igamma_slope)             \
+    KERNEL2("RandomGammaGrad", name, gamma_slope)          \
     KERNEL2("Zeta", name, zeta)                            \
     KERNEL2("Polygamma", name, polygamma)                  \
     TFD_KERNEL("NextAfter", name, tfd_elementwise_vector2, \

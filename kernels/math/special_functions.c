@@ -94,8 +94,7 @@ static double slope_of_series(double a, double x)
         if (term * (1 + less) <= sum * DBL_EPSILON)
             break;
     }
-    return gamma_density(a, x) / a *
-           ((log(x) - special_digamma(a + 1)) * sum + slope);
+    return ((log(x) - special_digamma(a + 1)) * sum + slope) / a;
 }
 
 /* A number and its derivative by a. */
@@ -143,8 +142,13 @@ static double slope_of_fraction(double a, double x)
         if (fabs(factor.value - 1) + fabs(factor.slope) <= DBL_EPSILON)
             break;
     }
-    return -gamma_density(a, x) *
-           ((log(x) - special_digamma(a)) * product.value + product.slope);
+    return -((log(x) - special_digamma(a)) * product.value + product.slope);
+}
+
+/* The derivative of igamma by a over x^a e^-x / gamma(a). */
+static double slope_by_density(double a, double x)
+{
+    return x > 1 && x > a ? slope_of_fraction(a, x) : slope_of_series(a, x);
 }
 
 double tfd_special_igamma_slope(double a, double x)
@@ -155,5 +159,14 @@ double tfd_special_igamma_slope(double a, double x)
         return NAN;
     if (isinf(a) || isinf(x))
         return 0;
-    return x > 1 && x > a ? slope_of_fraction(a, x) : slope_of_series(a, x);
+    return gamma_density(a, x) * slope_by_density(a, x);
+}
+
+double tfd_special_gamma_slope(double a, double x)
+{
+    if (x == 0)
+        return 0;
+    if (!(x > 0) || !(a > 0))
+        return NAN;
+    return -x * slope_by_density(a, x);
 }

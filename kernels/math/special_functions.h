@@ -5,9 +5,10 @@
  *   igamma(a, x)     regularised lower incomplete gamma function
  *   igammac(a, x)    1 - igamma(a, x), exact where it is small
  *   igamma_slope(a, x)   its derivative by a (TensorFlow's IgammaGradA)
- *   betainc(a, b, x) regularised incomplete beta function
- *   zeta(x, q)       Hurwitz zeta function, the sum of (q + k)^-x
- *   polygamma(n, x)  n-th derivative of digamma
+ *   gamma_slope(a, x)    that of a sample x of the gamma distribution of a, at
+ * a probability that stays (TensorFlow's RandomGammaGrad) betainc(a, b, x)
+ * regularised incomplete beta function zeta(x, q)       Hurwitz zeta function,
+ * the sum of (q + k)^-x polygamma(n, x)  n-th derivative of digamma
  *
  * Methods and formulas: M. Abramowitz, I. Stegun, "Handbook of Mathematical
  * Functions", chapters 6, 23 and 26; W. Press et al., "Numerical Recipes",
@@ -23,6 +24,7 @@ double tfd_special_digamma(double x);
 double tfd_special_igamma(double a, double x);
 double tfd_special_igammac(double a, double x);
 double tfd_special_igamma_slope(double a, double x);
+double tfd_special_gamma_slope(double a, double x);
 double tfd_special_betainc(double a, double b, double x);
 double tfd_special_zeta(double x, double q);
 double tfd_special_polygamma(double n, double x);

@@ -21,6 +21,7 @@ void tfd_candidate_sampler_deinit(struct tfd_candidate_sampler *s)
     free(s->weight);
     free(s->coin);
     free(s->alias);
+    tfd_candidate_tree_deinit(&s->tree);
     *s = (struct tfd_candidate_sampler){.range = 0};
 }
 
@@ -111,6 +112,8 @@ int64_t tfd_candidate_sampler_draw(const struct tfd_candidate_sampler *s,
         return draw_log_uniform(s, draw);
     case TFD_CANDIDATE_WEIGHTS:
         return draw_weighted(s, draw);
+    case TFD_CANDIDATE_LEARNED:
+        return tfd_candidate_tree_draw(&s->tree, draw);
     default:
         return (int64_t)tfd_random_below64(draw, (uint64_t)s->range);
     }
@@ -126,6 +129,8 @@ float tfd_candidate_sampler_probability(const struct tfd_candidate_sampler *s,
         return (float)(log((v + 2) / (v + 1)) / s->log_range);
     case TFD_CANDIDATE_WEIGHTS:
         return s->weight[value] / s->total;
+    case TFD_CANDIDATE_LEARNED:
+        return tfd_candidate_tree_probability(&s->tree, value);
     default:
         return (float)(1.0 / (double)s->range);
     }

@@ -5,15 +5,17 @@
  *   log-uniform  P(v) = log((v + 2) / (v + 1)) / log(range + 1)
  *   uniform      P(v) = 1 / range
  *   weights      A. Walker's alias method: an index and a coin
+ *   learned      by how often a class was seen, which candidate_tree.h counts
  *
  * What is drawn is bit for bit what TensorFlow draws from the same stream, the
  * single precision of probabilities included.
  *
- * Threads: a sampler is read-only once made.
+ * Threads: a sampler is read-only once made, but for what LEARNED counts.
  */
 #ifndef TFD_KERNELS_CANDIDATE_SAMPLER_H
 #define TFD_KERNELS_CANDIDATE_SAMPLER_H
 
+#include "kernels/nn/candidate_tree.h"
 #include "kernels/random/random_number.h"
 
 #include <stdbool.h>
@@ -22,6 +24,7 @@ enum tfd_candidate_kind {
     TFD_CANDIDATE_LOG_UNIFORM,
     TFD_CANDIDATE_UNIFORM,
     TFD_CANDIDATE_WEIGHTS,
+    TFD_CANDIDATE_LEARNED,
 };
 
 struct tfd_candidate_sampler {
@@ -33,6 +36,7 @@ struct tfd_candidate_sampler {
     float *coin;    /* an index is kept when a uniform is below its coin */
     int32_t *alias; /* what it is replaced by otherwise */
     float total;
+    struct tfd_candidate_tree tree; /* for LEARNED */
 };
 
 void tfd_candidate_sampler_init(struct tfd_candidate_sampler *s,

@@ -3,6 +3,7 @@
  *
  *     LogUniformCandidateSampler UniformCandidateSampler
  *     FixedUnigramCandidateSampler AllCandidateSampler ComputeAccidentalHits
+ *     LearnedUnigramCandidateSampler ThreadUnsafeUnigramCandidateSampler
  *
  * Beside the classes come expected counts, of those drawn and of the true ones.
  * Where classes are to be unique, those that come again are drawn again; with
@@ -11,12 +12,14 @@
  *
  * Weights come from an attribute or a file and are read when the node first
  * runs, since registering a graph must not wait for a disk.  Two steps that
- * find none both make them, and one throws its own away.
+ * find none both make them, and one throws its own away.  So are the counts of
+ * the learned ones, which draw and count under a lock, both of them.
  */
 #include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
 #include "common/base/hash.h"
+#include "common/thread/lock.h"
 #include "kernels/nn/candidate_sampler.h"
 #include "kernels/nn/candidate_weights.h"
 #include "kernels/core/check.h"
@@ -32,6 +35,8 @@ struct candidates {
     enum tfd_candidate_kind kind;
     bool unique, all;
     int64_t count, true_count, range;
+    bool learned;
+    struct tfd_lock lock; /* where it is learned: what is counted */
     struct tfd_candidate_sampler
         *sampler; /* atomic while weights are missing */
 };
@@ -104,6 +109,22 @@ static enum tfd_code weights_prepare(const struct tfd_prepare *p, void *state,
     return prepare_candidates(p, state, TFD_CANDIDATE_WEIGHTS, st);
 }
 
+static enum tfd_code learned_prepare(const struct tfd_prepare *p, void *state,
+                                     struct tfd_status *st)
+{
+    struct candidates *c = state;
+
+    TFD_TRY(prepare_candidates(p, c, TFD_CANDIDATE_LEARNED, st));
+    if (c->range >= INT32_MAX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "range_max must be less than %d for unigram samplers, "
+                        "got %lld",
+                        INT32_MAX, (long long)c->range);
+    tfd_lock_init(&c->lock, TFD_LOCK_RESOURCE);
+    c->learned = true;
+    return TFD_OK;
+}
+
 static void drop_sampler(struct tfd_candidate_sampler *s)
 {
     if (s)
@@ -113,7 +134,22 @@ static void drop_sampler(struct tfd_candidate_sampler *s)
 
 static void candidates_release(void *state)
 {
-    drop_sampler(((struct candidates *)state)->sampler);
+    struct candidates *c = state;
+
+    drop_sampler(c->sampler);
+    if (c->learned)
+        tfd_lock_deinit(&c->lock);
+}
+
+static enum tfd_code make_sampler(const struct tfd_kctx *k,
+                                  const struct candidates *c,
+                                  struct tfd_candidate_sampler *made,
+                                  struct tfd_status *st)
+{
+    if (!c->learned)
+        return tfd_candidate_weights_read(k, c->range, made, st);
+    tfd_candidate_sampler_init(made, TFD_CANDIDATE_LEARNED, c->range);
+    return tfd_candidate_tree_init(&made->tree, c->range, st);
 }
 
 static enum tfd_code find_sampler(const struct tfd_kctx *k,
@@ -130,7 +166,7 @@ static enum tfd_code find_sampler(const struct tfd_kctx *k,
     made = calloc(1, sizeof(*made));
     if (!made)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "OOM for a sampler");
-    code = tfd_candidate_weights_read(k, c->range, made, st);
+    code = make_sampler(k, c, made, st);
     if (code == TFD_OK && TFD_COMPARE_EXCHANGE(&c->sampler, &none, made)) {
         *out = made;
         return TFD_OK;
@@ -284,15 +320,29 @@ static enum tfd_code draw(struct candidates *c,
     return TFD_OK;
 }
 
+/* Fills the outputs, which exist. */
+static enum tfd_code draw_and_expect(struct tfd_kctx *k, struct candidates *c,
+                                     const struct tfd_candidate_sampler *s,
+                                     struct tfd_status *st)
+{
+    int64_t *drawn = tfd_tensor_data(&k->out[0]), tries;
+
+    TFD_TRY(draw(c, s, drawn, &tries, st));
+    if (tfd_halted())
+        return tfd_halt_fail(st); /* what was drawn may be anything */
+    expect(c, s, tfd_tensor_data(&k->in[0]), tries, &k->out[1]);
+    expect(c, s, drawn, tries, &k->out[2]);
+    return TFD_OK;
+}
+
 static enum tfd_code candidates_compute(struct tfd_kctx *k,
                                         struct tfd_status *st)
 {
     struct candidates *c = k->state;
     const struct tfd_shape row = {1, {c->count}};
     const struct tfd_shape batch = {2, {k->in[0].shape.dim[0], c->true_count}};
-    const int64_t *true_class = tfd_tensor_data(&k->in[0]);
     struct tfd_candidate_sampler *s = NULL;
-    int64_t tries, *drawn;
+    enum tfd_code code;
 
     if (!c->all)
         TFD_TRY(find_sampler(k, c, &s, st));
@@ -300,13 +350,15 @@ static enum tfd_code candidates_compute(struct tfd_kctx *k,
     TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &row, st));
     TFD_TRY(tfd_kctx_output(k, 1, TFD_FLOAT, &batch, st));
     TFD_TRY(tfd_kctx_output(k, 2, TFD_FLOAT, &row, st));
-    drawn = tfd_tensor_data(&k->out[0]);
-    TFD_TRY(draw(c, s, drawn, &tries, st));
-    if (tfd_halted())
-        return tfd_halt_fail(st); /* what was drawn may be anything */
-    expect(c, s, true_class, tries, &k->out[1]);
-    expect(c, s, drawn, tries, &k->out[2]);
-    return TFD_OK;
+    if (!c->learned)
+        return draw_and_expect(k, c, s, st);
+    tfd_lock(&c->lock);
+    code = draw_and_expect(k, c, s, st);
+    if (code == TFD_OK)
+        tfd_candidate_tree_count(&s->tree, tfd_tensor_data(&k->in[0]),
+                                 tfd_tensor_elements(&k->in[0]));
+    tfd_unlock(&c->lock);
+    return code;
 }
 
 static enum tfd_code candidates_shape(struct tfd_shape_ctx *s,
@@ -445,6 +497,8 @@ static enum tfd_code hits_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 static const struct tfd_opdef ops[] = {
     SAMPLER_OP("LogUniformCandidateSampler", "range_max: int >= 1; "),
     SAMPLER_OP("UniformCandidateSampler", "range_max: int >= 1; "),
+    SAMPLER_OP("LearnedUnigramCandidateSampler", "range_max: int >= 1; "),
+    SAMPLER_OP("ThreadUnsafeUnigramCandidateSampler", "range_max: int >= 1; "),
     SAMPLER_OP("AllCandidateSampler", ""),
     SAMPLER_OP("FixedUnigramCandidateSampler",
                "range_max: int >= 1; vocab_file: string = ''; "
@@ -474,6 +528,8 @@ static const struct tfd_opdef ops[] = {
 static const struct tfd_kernel kernels[] = {
     SAMPLER_KERNEL("LogUniformCandidateSampler", log_uniform_prepare, 0),
     SAMPLER_KERNEL("UniformCandidateSampler", uniform_prepare, 0),
+    SAMPLER_KERNEL("LearnedUnigramCandidateSampler", learned_prepare, 0),
+    SAMPLER_KERNEL("ThreadUnsafeUnigramCandidateSampler", learned_prepare, 0),
     SAMPLER_KERNEL("AllCandidateSampler", all_prepare, 0),
     SAMPLER_KERNEL("FixedUnigramCandidateSampler", weights_prepare,
                    TFD_KERNEL_BLOCKS),

@@ -1,6 +1,6 @@
 /*
  * random_shuffle.c - RandomShuffle and StatelessShuffle: the rows of a tensor
- * in another order.
+ * in another order; RandomIndexShuffle: where numbers go (index_shuffle.h).
  *
  * Fisher and Yates: position i gets one of those from i on, the remainder of a
  * number of 32 bits divided by how many there are.  The stream, the node's or
@@ -14,6 +14,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
+#include "kernels/random/index_shuffle.h"
 #include "kernels/random/random_number.h"
 #include "kernels/random/random_stream.h"
 #include "kernels/layout/rows.h"
@@ -226,6 +227,177 @@ static enum tfd_code keyed_compute(struct tfd_kctx *k, struct tfd_status *st)
                       st);
 }
 
+/* ---- RandomIndexShuffle -------------------------------------------------- */
+
+struct places {
+    const struct tfd_tensor *index, *seed, *largest;
+    struct tfd_tensor *out;
+    int rounds;
+};
+
+/* With fewer, or an odd number, TensorFlow reads a key that is not there, and
+ * may never come to an end. */
+#define ROUNDS_MIN 4
+
+static enum tfd_code rounds_prepare(const struct tfd_prepare *p, void *state,
+                                    struct tfd_status *st)
+{
+    int64_t rounds;
+
+    TFD_TRY(tfd_node_int(p->node, "rounds", &rounds, st));
+    if (rounds < ROUNDS_MIN || rounds > TFD_INDEX_SHUFFLE_ROUNDS_MAX ||
+        rounds % 2 != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "rounds must be even and in [%d, %d], got %lld",
+                        ROUNDS_MIN, TFD_INDEX_SHUFFLE_ROUNDS_MAX,
+                        (long long)rounds);
+    *(int *)state = (int)rounds;
+    return TFD_OK;
+}
+
+/* What has a sign is extended by it. */
+static uint64_t whole_at(const struct tfd_tensor *t, int64_t i)
+{
+    const void *x = tfd_tensor_data(t);
+
+    switch (t->dtype) {
+    case TFD_INT32:
+        return (uint64_t)(int64_t)((const int32_t *)x)[i];
+    case TFD_UINT32:
+        return ((const uint32_t *)x)[i];
+    default:
+        return ((const uint64_t *)x)[i];
+    }
+}
+
+/* Element i, or the only one. */
+static uint64_t place_at(const struct tfd_tensor *t, int64_t i)
+{
+    return whole_at(t, tfd_tensor_elements(t) == 1 ? 0 : i);
+}
+
+static enum tfd_code check_place(const struct places *p, int64_t i,
+                                 struct tfd_status *st)
+{
+    uint64_t index = place_at(p->index, i), largest = place_at(p->largest, i);
+    bool sign = p->index->dtype == TFD_INT32 || p->index->dtype == TFD_INT64;
+
+    if (sign && (int64_t)index < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "index must be >= 0 but was %lld", (long long)index);
+    if (sign && (int64_t)largest < 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "max_index must be >= 0 but was %lld",
+                        (long long)largest);
+    if (index > largest)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "max_index must be >= index, but %llu < %llu",
+                        (unsigned long long)largest, (unsigned long long)index);
+    return TFD_OK;
+}
+
+static enum tfd_code run_places(void *arg, int64_t begin, int64_t end,
+                                struct tfd_status *st)
+{
+    const struct places *p = arg;
+    bool each = p->seed->shape.rank == 2;
+    void *y = tfd_tensor_data(p->out);
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        uint32_t key[3];
+        uint64_t to;
+
+        TFD_TRY(check_place(p, i, st));
+        for (int64_t j = 0; j < 3; j++)
+            key[j] = (uint32_t)whole_at(p->seed, (each ? 3 * i : 0) + j);
+        to = tfd_index_shuffle(place_at(p->index, i), key,
+                               place_at(p->largest, i), p->rounds);
+        if (tfd_dtype_size(p->out->dtype) == sizeof(uint32_t))
+            ((uint32_t *)y)[i] = (uint32_t)to;
+        else
+            ((uint64_t *)y)[i] = to;
+    }
+    return TFD_OK;
+}
+
+static int64_t larger_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A scalar, or a vector of so many. */
+static bool is_fitting(const struct tfd_shape *s, int64_t count)
+{
+    return s->rank == 0 || (s->rank == 1 && s->dim[0] == count);
+}
+
+/* How many numbers there are: what is given once holds for all. */
+static int64_t count_places(const struct places *p)
+{
+    const struct tfd_shape *seed = &p->seed->shape;
+    int64_t count = 1;
+
+    if (p->index->shape.rank == 1)
+        count = larger_of(count, p->index->shape.dim[0]);
+    if (seed->rank == 2)
+        count = larger_of(count, seed->dim[0]);
+    if (p->largest->shape.rank == 1)
+        count = larger_of(count, p->largest->shape.dim[0]);
+    return count;
+}
+
+static enum tfd_code check_places(const struct places *p, int64_t count,
+                                  struct tfd_status *st)
+{
+    const struct tfd_shape *seed = &p->seed->shape;
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (!is_fitting(&p->index->shape, count)) /* in TensorFlow's spelling */
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Index bust be a scalar or vector.");
+    if (!(seed->rank == 1 && seed->dim[0] == 3) &&
+        !(seed->rank == 2 && seed->dim[0] == count && seed->dim[1] == 3))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Seed must be a vector of size [3] or a matrix of size "
+                        "[%lld, 3] but got %s.",
+                        (long long)count, tfd_shape_text(seed, text));
+    if (!is_fitting(&p->largest->shape, count))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Maxval must be a scalar or a vector of the same size "
+                        "as index but got %s",
+                        tfd_shape_text(&p->largest->shape, text));
+    return TFD_OK;
+}
+
+#define PLACE_NS 1000 /* where a block is not much larger than the numbers */
+
+static enum tfd_code places_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct places p = {.index = &k->in[0],
+                       .seed = &k->in[1],
+                       .largest = &k->in[2],
+                       .out = &k->out[0],
+                       .rounds = *(const int *)k->state};
+    struct tfd_shape shape = {0, {0}};
+    int64_t count = count_places(&p);
+
+    TFD_TRY(check_places(&p, count, st));
+    if (p.index->shape.rank == 1 || p.seed->shape.rank == 2 ||
+        p.largest->shape.rank == 1)
+        TFD_TRY(tfd_shape_make(&shape, &count, 1, st));
+    TFD_TRY(tfd_kctx_output(k, 0, p.index->dtype, &shape, st));
+    return tfd_kctx_try(k, count, PLACE_NS, run_places, &p, st);
+}
+
+static enum tfd_code places_shape(struct tfd_shape_ctx *s,
+                                  struct tfd_status *st)
+{
+    (void)st;
+    if (s->in[0].rank == 0 && s->in[1].rank == 1 && s->in[2].rank == 0)
+        s->out[0] = (struct tfd_shape){0, {0}};
+    return TFD_OK;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 static const struct tfd_opdef ops[] = {
@@ -236,6 +408,16 @@ static const struct tfd_opdef ops[] = {
         .attrs = "seed: int = 0; seed2: int = 0; T: type",
         .shape = tfd_shape_like_first,
         .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+    },
+    {
+        .name = "RandomIndexShuffle",
+        .inputs = "index: dtype, seed: Tseed, max_index: dtype",
+        .outputs = "output: dtype",
+        .attrs = "rounds: int = 4; dtype: {int32, uint32, int64, uint64}; "
+                 "Tseed: {int32, uint32, int64, uint64}",
+        .key = "dtype",
+        .shape = places_shape,
+        .flags = TFD_OP_NO_GRADIENT,
     },
     {
         .name = "StatelessShuffle",
@@ -253,6 +435,8 @@ static const struct tfd_kernel kernels[] = {
                    .state_size = sizeof(struct tfd_philox_source),
                    .flags = TFD_KERNEL_SHARED),
     TFD_KERNEL_ANY("StatelessShuffle", keyed_compute),
+    TFD_KERNEL_ANY("RandomIndexShuffle", places_compute,
+                   .prepare = rounds_prepare, .state_size = sizeof(int)),
 };
 
 const struct tfd_family tfd_family_random_shuffle = {

@@ -64,6 +64,7 @@ UNMEASURED.update(dict.fromkeys((
     "StringToHashBucketFast do, whose rows there are"))
 UNMEASURED.update(dict.fromkeys(("decode_image", "encode_image"),
                                 "it does what libpng and libjpeg do"))
+UNMEASURED["cluster_start"] = "a search for clusters begins with it, once"
 UNMEASURED["draw_boxes"] = "it copies, and draws a few lines"
 UNMEASURED["suppress_boxes"] = "its time is that of what is chosen"
 UNMEASURED["project"] = "it is like CropAndResize, whose row there is"

@@ -19,6 +19,10 @@ row("Igamma Igammac", PAIRS + [c(
     [0, 0, 1, 1, -1, 1, np.inf, 1, np.inf, np.nan, 1, 0.5, 10, 100, 1e-3, 2],
     [0, 1, 0, 1, 1, -1, 1, np.inf, np.inf, 1, np.nan, 2, 10, 150, 1e-5, 0])],
     POSITIVE, tol=8)
+row("RandomGammaGrad", PAIRS + [c(
+    [0, 0, 1, 1, -1, 1, np.nan, 1, 0.5, 10, 100, 1e-3, 2, 30, 700],
+    [0, 1, 0, 1, 1, -1, 1, np.nan, 2, 10, 150, 1e-5, 0, 3, 690])],
+    POSITIVE, tol=8)
 row("Zeta", PAIRS + [c(
     [1, 0.5, 2, 2, 2, 2, 3, 2.5, 2.5, 2, np.inf, 2, np.nan, 2, 3, 4],
     [1, 1, 0, -1, 1, -0.5, -0.5, -0.5, 0, 1e10, 2, np.inf, 1, np.nan, -2.5,

@@ -33,6 +33,16 @@ row("LogUniformCandidateSampler UniformCandidateSampler", [
     bad([[1]], num_true=1, num_sampled=4, unique=True, range_max=3)],
     tol=0, runs=3)
 row("AllCandidateSampler", list(candidates(num_sampled=10)), tol=0, runs=2)
+row("LearnedUnigramCandidateSampler ThreadUnsafeUnigramCandidateSampler", [
+    *candidates(range_max=10), *candidates(range_max=5000),
+    *candidates(range_max=64, num_sampled=50),
+    c([[1]], num_true=1, num_sampled=900, unique=True, range_max=1000, seed=2),
+    c([[0]], num_true=1, num_sampled=1, unique=True, range_max=1, seed=2),
+    c([[3]] * 200, num_true=1, num_sampled=40, unique=False, range_max=7,
+      seed=4),
+    bad([[10]], num_true=1, num_sampled=1, unique=True, range_max=10),
+    bad([[1]], num_true=1, num_sampled=4, unique=True, range_max=3)],
+    tol=0, runs=3)
 WEIGHTS = [3.0, 1.0, 0.0, 0.5, 2.0, 2.0, 7.25, 1e-3, 4.0, 1.0]
 row("FixedUnigramCandidateSampler", [
     *candidates(range_max=10, unigrams=WEIGHTS),
