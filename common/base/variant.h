@@ -1,7 +1,7 @@
 /*
  * variant.h - what an element of a VARIANT tensor points to: a list of tensors,
- * tensors that may be missing, one tensor, a compressed element, or an object
- * of some kernels'.
+ * tensors that may be missing, one tensor, a compressed element, tensors that
+ * are parts of one thing, or an object of some kernels'.
  *
  *     LIST       TensorFlow's TensorList: elements of one type, of shapes that
  *                agree with `element_shape`; an empty slot has dtype INVALID
@@ -16,8 +16,11 @@
  *                values
  *     COMPRESSED an element of a dataset, compressed: a scalar string, the
  *                bytes of a CompressedElement message
- *     OBJECT     a counted object that only its kernels know, a dataset; it
- *                does not leave the task
+ *     COMPOSITE  tensors of which a Python object is made: first a scalar
+ * string, the bytes of a CompositeTensorVariantMetadata message CSR        a
+ * sparse matrix, or a batch of them: dimensions, where batches begin, where
+ * rows begin, columns, values (kernels/csr/csr.h) OBJECT     a counted object
+ * that only its kernels know, a dataset; it does not leave the task
  *
  * A variant is written only by who holds the one reference to it; others copy
  * it first (its tensors are shared, not their bytes).  Variants in variants are
@@ -40,6 +43,8 @@ enum tfd_variant_kind {
     TFD_VARIANT_TENSOR,
     TFD_VARIANT_RAGGED,
     TFD_VARIANT_COMPRESSED,
+    TFD_VARIANT_COMPOSITE,
+    TFD_VARIANT_CSR,
     TFD_VARIANT_OBJECT,
 };
 

@@ -5,7 +5,10 @@
  * varints, how many those are and which, the element type, the maximum, then
  * the element shape's message.  An optional: one byte and its tensors.  One
  * tensor: itself.  A map: keys and values in turn.  A ragged one: splits, then
- * values.  A compressed element: its message in `metadata`.
+ * values.  A compressed element: its message in `metadata`.  A composite: its
+ * message there, and its components.  A sparse matrix: there a byte, padding to
+ * four and the type of its values, as TensorFlow's struct lies in memory; and
+ * its five tensors.
  */
 #include "common/proto/tensor.pb.h"
 #include "common/base/shape_long.h"
@@ -20,6 +23,8 @@
 #define OPTIONAL_NAME "tensorflow::data::Optional"
 #define TENSOR_NAME "tensorflow::Tensor"
 #define RAGGED_NAME "RaggedTensorVariant"
+#define COMPOSITE_NAME "CompositeTensorVariant"
+#define CSR_NAME "tensorflow::CSRSparseMatrix"
 #define COMPRESSED_NAME "tensorflow.data.CompressedElement"
 /* TensorFlow sends no more of a dataset than this. */
 #define DATASET_NAME "tensorflow::DatasetVariantWrapper"
@@ -49,14 +54,21 @@ static void put_metadata(struct tfd_bytes *b, const struct tfd_variant *v)
         tfd_bytes_add(b, v->has_value ? "\1" : "\0", 1);
 }
 
-/* The one tensor is no tensor of the message. */
-static void put_compressed(struct tfd_bytes *b, const struct tfd_variant *v)
+/* The first tensor, which is no tensor of the message. */
+static void put_message(struct tfd_bytes *b, const struct tfd_variant *v)
 {
     const struct tfd_tstring *text = tfd_tensor_data(&v->tensors[0]);
 
-    assert(v->count == 1 && v->tensors[0].dtype == TFD_STRING);
-    tfd_pb_put_str(b, TAG(type_name), TFD_STR(COMPRESSED_NAME));
+    assert(v->count >= 1 && v->tensors[0].dtype == TFD_STRING);
     tfd_pb_put_str_always(b, TAG(metadata), tfd_tstring_view(text));
+}
+
+static void put_csr_metadata(struct tfd_bytes *b, const struct tfd_variant *v)
+{
+    const int32_t parts[2] = {1, (int32_t)v->tensors[v->count - 1].dtype};
+
+    tfd_pb_put_str_always(b, TAG(metadata),
+                          (struct tfd_str){(const char *)parts, sizeof(parts)});
 }
 
 void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
@@ -68,24 +80,29 @@ void tfd_variant_encode(struct tfd_bytes *b, const struct tfd_variant *v,
         [TFD_VARIANT_MAP] = MAP_NAME,
         [TFD_VARIANT_TENSOR] = TENSOR_NAME,
         [TFD_VARIANT_RAGGED] = RAGGED_NAME,
+        [TFD_VARIANT_COMPRESSED] = COMPRESSED_NAME,
+        [TFD_VARIANT_COMPOSITE] = COMPOSITE_NAME,
+        [TFD_VARIANT_CSR] = CSR_NAME,
     };
+    bool message =
+        v->kind == TFD_VARIANT_COMPRESSED || v->kind == TFD_VARIANT_COMPOSITE;
     size_t mark;
 
     if (v->kind == TFD_VARIANT_OBJECT) {
         tfd_bytes_refuse(b, v->object ? v->object->type->name : "a variant");
         return;
     }
-    if (v->kind == TFD_VARIANT_COMPRESSED) {
-        put_compressed(b, v);
-        return;
-    }
     tfd_pb_put_str(b, TAG(type_name), tfd_str_of(names[v->kind]));
+    if (message)
+        put_message(b, v);
+    if (v->kind == TFD_VARIANT_CSR)
+        put_csr_metadata(b, v);
     if (v->kind == TFD_VARIANT_LIST || v->kind == TFD_VARIANT_OPTIONAL) {
         mark = tfd_pb_begin(b, TAG(metadata));
         put_metadata(b, v);
         tfd_pb_finish(b, mark);
     }
-    for (int32_t i = 0; i < v->count; i++) {
+    for (int32_t i = message ? 1 : 0; i < v->count; i++) {
         if (v->tensors[i].dtype == TFD_DTYPE_INVALID)
             continue;
         if (v->tensors[i].dtype == TFD_VARIANT)
@@ -217,24 +234,45 @@ static enum tfd_code read_map(struct tfd_variant *v, struct tfd_status *st)
     return rc;
 }
 
-/* What the message says is looked at by who uncompresses it. */
-static enum tfd_code read_compressed(struct tfd_variant *v,
-                                     struct tfd_str message,
-                                     struct tfd_status *st)
+/* The message as the first tensor, before those there are.  What it says is
+ * looked at by who uses it. */
+static enum tfd_code read_message(struct tfd_variant *v, struct tfd_str message,
+                                  struct tfd_status *st)
 {
     static const struct tfd_shape scalar = {0, {0}};
     struct tfd_tensor t = TFD_TENSOR_INIT;
     enum tfd_code rc;
 
-    if (v->count > 0)
-        return damaged(st);
-    v->kind = TFD_VARIANT_COMPRESSED;
     TFD_TRY(tfd_tensor_new(&t, TFD_STRING, &scalar, st));
     rc = tfd_tstring_set(tfd_tensor_data(&t), message, st);
     if (rc == TFD_OK)
-        return tfd_variant_set(v, 0, &t, st);
+        rc = tfd_variant_set(v, v->count, &t, st);
     tfd_tensor_unref(&t);
+    for (int32_t i = v->count - 1; rc == TFD_OK && i > 0; i--) {
+        struct tfd_tensor last = v->tensors[i];
+
+        v->tensors[i] = v->tensors[i - 1];
+        v->tensors[i - 1] = last;
+    }
     return rc;
+}
+
+static enum tfd_code read_compressed(struct tfd_variant *v,
+                                     struct tfd_str message,
+                                     struct tfd_status *st)
+{
+    if (v->count > 0)
+        return damaged(st);
+    v->kind = TFD_VARIANT_COMPRESSED;
+    return read_message(v, message, st);
+}
+
+static enum tfd_code read_composite(struct tfd_variant *v,
+                                    struct tfd_str message,
+                                    struct tfd_status *st)
+{
+    v->kind = TFD_VARIANT_COMPOSITE;
+    return read_message(v, message, st);
 }
 
 static enum tfd_code read(struct tfd_variant *v, struct tfd_str proto,
@@ -265,6 +303,12 @@ static enum tfd_code read(struct tfd_variant *v, struct tfd_str proto,
         v->kind = TFD_VARIANT_RAGGED;
         return v->count >= 1 ? TFD_OK : damaged(st);
     }
+    if (tfd_str_is(name, CSR_NAME)) { /* its kernels check what it holds */
+        v->kind = TFD_VARIANT_CSR;
+        return v->count == 5 ? TFD_OK : damaged(st);
+    }
+    if (tfd_str_is(name, COMPOSITE_NAME))
+        return read_composite(v, metadata, st);
     if (tfd_str_is(name, COMPRESSED_NAME))
         return read_compressed(v, metadata, st);
     if (tfd_str_is(name, DATASET_NAME))

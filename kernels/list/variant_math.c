@@ -138,6 +138,9 @@ static enum tfd_code combine(const struct tfd_kctx *k,
         return zero_map(out, st);
     if (b && a->kind == TFD_VARIANT_MAP && b->kind == TFD_VARIANT_MAP)
         return add_maps(k, a, b, out, st);
+    if (a->kind == TFD_VARIANT_CSR || a->kind == TFD_VARIANT_COMPOSITE)
+        return tfd_fail(st, TFD_INTERNAL,
+                        "No sum and no zeros of variants of this kind");
     if (b)
         TFD_TRY(check_alike(a, b, st));
     v = tfd_variant_copy(a, st);

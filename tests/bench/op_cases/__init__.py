@@ -73,6 +73,8 @@ UNMEASURED.update(dict.fromkeys(("unicode_decode", "unicode_encode"),
                                 "it does what ICU does"))
 UNMEASURED.update(dict.fromkeys(("ragged_cross", "sparse_cross"), "what "
     "StringJoin and StringToHashBucketFast do, whose rows there are"))
+UNMEASURED["composite_variant"] = "it makes a variant of what there is, or takes it out"
+UNMEASURED["ragged_variant_grad"] = "copies of ranges, as Concat's, whose row there is"
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
 UNMEASURED["reader_make"] = "it makes handles; what they read is readers'"
 UNMEASURED.update(dict.fromkeys(("remap_matrix", "vocab_remapping"),

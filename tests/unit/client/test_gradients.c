@@ -298,6 +298,9 @@ static const char *const others[] = {
     "SparseReduceSum", "SparseSoftmax", "SparseDenseCwiseMul",
     "SparseDenseCwiseDiv", "RaggedTensorToSparse", "RaggedFillEmptyRows",
     "RaggedGather", "RaggedTensorToTensor", "SparseMatMul",
+    /* by way of variants: tests/conformance */
+    "CompositeTensorVariantFromComponents",
+    "CompositeTensorVariantToComponents",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
     "FusedBatchNormV3", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
