@@ -300,7 +300,9 @@ static const char *const others[] = {
     "RaggedGather", "RaggedTensorToTensor", "SparseMatMul",
     /* by way of variants: tests/conformance */
     "CompositeTensorVariantFromComponents",
-    "CompositeTensorVariantToComponents",
+    "CompositeTensorVariantToComponents", "SparseTensorToCSRSparseMatrix",
+    "DenseToCSRSparseMatrix", "CSRSparseMatrixToSparseTensor",
+    "CSRSparseMatrixToDense",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
     "FusedBatchNormV3", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
