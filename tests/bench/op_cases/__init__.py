@@ -76,6 +76,7 @@ UNMEASURED.update(dict.fromkeys(("ragged_cross", "sparse_cross"), "what "
 UNMEASURED["composite_variant"] = "it makes a variant of what there is, or takes it out"
 UNMEASURED["ragged_variant_grad"] = "copies of ranges, as Concat's, whose row there is"
 UNMEASURED["csr"] = "no row can make its matrices; it counts as SparseReshape does"
+UNMEASURED["csr_transpose"] = "no row can make its matrices"
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
 UNMEASURED["reader_make"] = "it makes handles; what they read is readers'"
 UNMEASURED.update(dict.fromkeys(("remap_matrix", "vocab_remapping"),

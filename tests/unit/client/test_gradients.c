@@ -302,7 +302,7 @@ static const char *const others[] = {
     "CompositeTensorVariantFromComponents",
     "CompositeTensorVariantToComponents", "SparseTensorToCSRSparseMatrix",
     "DenseToCSRSparseMatrix", "CSRSparseMatrixToSparseTensor",
-    "CSRSparseMatrixToDense",
+    "CSRSparseMatrixToDense", "SparseMatrixTranspose",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
     "FusedBatchNormV3", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
