@@ -14,7 +14,6 @@
 
 #include <string.h>
 
-#include "common/base/str.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
@@ -184,7 +183,6 @@ static enum tfd_code measure_deep(const struct tfd_kctx *k,
                                   struct tfd_status *st)
 {
     const int64_t size = plan->w.size[TFD_WINDOW_CHANNEL];
-    const struct tfd_window_side one = {1, 1, 1, 1, 1, 0};
     const struct tfd_window_side column = {size, 1, size, size, 1, 0};
 
     TFD_TRY(check_layout(k, &plan->w, false, st));
@@ -192,7 +190,7 @@ static enum tfd_code measure_deep(const struct tfd_kctx *k,
     plan->y = plan->x;
     plan->y.dim[3] /= size;
     plan->p.channels = 1;
-    plan->p.row = one;
+    plan->p.row = (struct tfd_window_side){1, 1, 1, 1, 1, 0};
     plan->p.column = column;
     return TFD_OK;
 }
@@ -217,6 +215,18 @@ enum tfd_code tfd_pooling_max(const struct tfd_kctx *k,
     return tfd_pooling_sizes(k, plan, st);
 }
 
+enum tfd_code tfd_pooling_spatial(struct tfd_pooling_plan *plan,
+                                  struct tfd_status *st)
+{
+    const int deep = tfd_window_at(&plan->w, TFD_WINDOW_CHANNEL);
+
+    if (!moves(&plan->w, TFD_WINDOW_BATCH) &&
+        moves(&plan->w, TFD_WINDOW_CHANNEL))
+        TFD_TRY(check_depth(&plan->w, plan->x.dim[deep], st));
+    TFD_TRY(check_spatial(&plan->w, st));
+    return tfd_pooling_measure(plan, st);
+}
+
 enum tfd_code tfd_pooling_mean(const struct tfd_kctx *k,
                                struct tfd_pooling_plan *plan,
                                struct tfd_status *st)
@@ -224,13 +234,7 @@ enum tfd_code tfd_pooling_mean(const struct tfd_kctx *k,
     plan->x = k->in[0].shape;
     TFD_TRY(window_of(k, 1, &plan->w, st));
     TFD_TRY(check_pooled(&plan->w, &k->in[0], st));
-    TFD_TRY(check_batch(&plan->w, st));
-    if (moves(&plan->w, TFD_WINDOW_CHANNEL))
-        TFD_TRY(check_depth(
-            &plan->w, plan->x.dim[tfd_window_at(&plan->w, TFD_WINDOW_CHANNEL)],
-            st));
-    TFD_TRY(check_spatial(&plan->w, st));
-    return tfd_pooling_measure(plan, st);
+    return tfd_pooling_spatial(plan, st);
 }
 
 enum tfd_code tfd_pooling_max_back(const struct tfd_kctx *k,

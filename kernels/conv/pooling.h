@@ -45,6 +45,9 @@ tfd_pooling_max_grad(const struct tfd_kctx *k, struct tfd_pooling_plan *plan,
 
 /* Maxima, where w and x of the plan are known: checks and sizes. */
 tfd_pooling_plan_fn tfd_pooling_sizes TFD_MUST_USE;
+/* Means, where w and x of the plan are known and x has four dimensions. */
+enum tfd_code tfd_pooling_spatial(struct tfd_pooling_plan *plan,
+                                  struct tfd_status *st) TFD_MUST_USE;
 /* The sizes alone, along rows and columns. */
 enum tfd_code tfd_pooling_measure(struct tfd_pooling_plan *plan,
                                   struct tfd_status *st) TFD_MUST_USE;

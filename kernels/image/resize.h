@@ -47,6 +47,10 @@ enum tfd_code tfd_resize_sizes(const struct tfd_kctx *k, int arg, int64_t *out,
 enum tfd_code tfd_resize_begin(struct tfd_kctx *k, struct tfd_resize *r,
                                enum tfd_dtype dtype,
                                struct tfd_status *st) TFD_MUST_USE;
+/* The same where both attributes may be set. */
+enum tfd_code tfd_resize_begin_any(struct tfd_kctx *k, struct tfd_resize *r,
+                                   enum tfd_dtype dtype,
+                                   struct tfd_status *st) TFD_MUST_USE;
 /* Of an image resized to what input 1 says. */
 enum tfd_code tfd_resize_shape(struct tfd_shape_ctx *s, struct tfd_status *st);
 

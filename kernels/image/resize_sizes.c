@@ -73,8 +73,8 @@ static enum tfd_code check_sizes(const struct tfd_resize *r,
     return TFD_OK;
 }
 
-enum tfd_code tfd_resize_begin(struct tfd_kctx *k, struct tfd_resize *r,
-                               enum tfd_dtype dtype, struct tfd_status *st)
+enum tfd_code tfd_resize_begin_any(struct tfd_kctx *k, struct tfd_resize *r,
+                                   enum tfd_dtype dtype, struct tfd_status *st)
 {
     const struct tfd_shape *x = &k->in[0].shape;
     struct tfd_shape out;
@@ -82,7 +82,6 @@ enum tfd_code tfd_resize_begin(struct tfd_kctx *k, struct tfd_resize *r,
 
     *r =
         (struct tfd_resize){.state = k->state, .x = tfd_tensor_data(&k->in[0])};
-    TFD_TRY(tfd_resize_check_state(r->state, st));
     if (x->rank != 4)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "input must be 4-dimensional%s",
@@ -101,6 +100,13 @@ enum tfd_code tfd_resize_begin(struct tfd_kctx *k, struct tfd_resize *r,
     TFD_TRY(tfd_kctx_output(k, 0, dtype, &out, st));
     r->y = tfd_tensor_data(&k->out[0]);
     return TFD_OK;
+}
+
+enum tfd_code tfd_resize_begin(struct tfd_kctx *k, struct tfd_resize *r,
+                               enum tfd_dtype dtype, struct tfd_status *st)
+{
+    TFD_TRY(tfd_resize_check_state(k->state, st));
+    return tfd_resize_begin_any(k, r, dtype, st);
 }
 
 enum tfd_code tfd_resize_shape(struct tfd_shape_ctx *s, struct tfd_status *st)

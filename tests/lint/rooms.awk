@@ -67,7 +67,7 @@ BEGIN {
     beside["kernels/nn"] = "conv core io layout " \
         "linalg math random reduce sparse vector"
     beside["kernels/parse"] = "core"
-    beside["kernels/quantized"] = "core math reduce vector"
+    beside["kernels/quantized"] = "conv core image layout math reduce vector"
     beside["kernels/ragged"] = "core layout sparse"
     beside["kernels/random"] = "core layout vector"
     beside["kernels/readers"] = "core data_sources io state"

@@ -95,6 +95,7 @@ UNMEASURED.update({
     "edit_distance": "its time is the product of two lengths, not a size's",
 })
 UNMEASURED.update(dict.fromkeys(
-    ("dequantize", "quantized_layers", "requantize"),
+    ("dequantize", "quantized_concat", "quantized_layers", "quantized_norm",
+     "quantized_pairs", "quantized_pool", "quantized_resize", "requantize"),
     "its inputs are of quantised types, which no row can draw"))
 __all__ = ["ROWS", "UNMEASURED"]
