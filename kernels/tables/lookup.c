@@ -120,6 +120,8 @@ static enum tfd_code find(struct tfd_kctx *k, struct tfd_table *t,
     struct tfd_shape out;
     bool is_full;
 
+    if (t->dense)
+        return tfd_dense_find(t->dense, k, st);
     TFD_TRY(tfd_table_values_shape(t, &k->in[1].shape, &out, st));
     TFD_TRY(check_default(k, t, &out, &is_full, st));
     if (is_static(t) && !tfd_table_ready(t))
@@ -153,7 +155,9 @@ static enum tfd_code size(struct tfd_kctx *k, struct tfd_table *t,
 
     TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &scalar, st));
     *(int64_t *)tfd_tensor_data(&k->out[0]) =
-        is_static(t) && !tfd_table_ready(t) ? 0 : t->store.count;
+        is_static(t) && !tfd_table_ready(t) ? 0
+        : t->dense                          ? t->dense->count
+                                            : t->store.count;
     return TFD_OK;
 }
 
@@ -166,6 +170,7 @@ static enum tfd_code export(struct tfd_kctx *k, struct tfd_table *t,
     const struct tfd_table_store *s = &t->store;
     struct tfd_shape keys = {1, {s->count}}, values;
 
+    if (t->dense) return tfd_dense_export(t->dense, k, st);
     TFD_TRY(tfd_table_check_types(k, t, st));
     if (is_static(t) &&
         !tfd_table_ready(t)) return tfd_fail(st, TFD_ABORTED,
@@ -286,6 +291,8 @@ static enum tfd_code insert(struct tfd_kctx *k, struct tfd_table *t,
                             struct tfd_status *st)
 {
     TFD_TRY(tfd_table_check_types(k, t, st));
+    if (t->dense)
+        return tfd_dense_insert(t->dense, k, st);
     TFD_TRY(check_values(k, t, st));
     if (is_static(t))
         return tfd_fail(st, TFD_UNIMPLEMENTED,
@@ -298,6 +305,8 @@ static enum tfd_code import(struct tfd_kctx *k, struct tfd_table *t,
                             struct tfd_status *st)
 {
     TFD_TRY(tfd_table_check_types(k, t, st));
+    if (t->dense)
+        return tfd_dense_import(t->dense, k, st);
     TFD_TRY(check_values(k, t, st));
     if (is_static(t))
         return fill_table(k, t, st);
@@ -311,6 +320,8 @@ static enum tfd_code erase(struct tfd_kctx *k, struct tfd_table *t,
     int64_t n = tfd_tensor_elements(&k->in[1]);
 
     TFD_TRY(tfd_table_check_types(k, t, st));
+    if (t->dense)
+        return tfd_dense_erase(t->dense, k, st);
     if (is_static(t))
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "Remove not supported by InitializableLookupTable "

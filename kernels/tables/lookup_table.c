@@ -20,6 +20,7 @@ static void free_table(struct tfd_resource *r)
 
     tfd_anonymous_forget(&t->anonymous);
     tfd_table_store_clear(&t->store);
+    tfd_dense_free(t->dense);
     tfd_lock_deinit(&t->lock);
     free(t);
 }
@@ -45,6 +46,26 @@ enum tfd_code tfd_table_make(void *arg, struct tfd_resource **out,
                          tfd_shape_elements(&spec->value_shape));
     *out = &t->resource;
     return TFD_OK;
+}
+
+enum tfd_code tfd_table_make_dense(void *arg, struct tfd_resource **out,
+                                   struct tfd_status *st)
+{
+    const struct tfd_dense_spec *dense = arg;
+    struct tfd_table_spec spec = {.kind = TFD_TABLE_DENSE,
+                                  .key_dtype = dense->key_dtype,
+                                  .value_dtype = dense->value_dtype,
+                                  .value_shape = dense->value_shape};
+    struct tfd_dense *d;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_dense_new(dense, &d, st));
+    rc = tfd_table_make(&spec, out, st);
+    if (rc == TFD_OK)
+        ((struct tfd_table *)*out)->dense = d;
+    else
+        tfd_dense_free(d);
+    return rc;
 }
 
 enum tfd_code tfd_table_find(struct tfd_kctx *k, struct tfd_table **out,

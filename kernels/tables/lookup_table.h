@@ -11,12 +11,14 @@
 
 #include "common/thread/lock.h"
 #include "kernels/data/anonymous.h"
+#include "kernels/tables/table_dense.h"
 #include "kernels/tables/table_store.h"
 
 enum tfd_table_kind {
     TFD_TABLE_STATIC,
     TFD_TABLE_MUTABLE,
     TFD_TABLE_OF_TENSORS, /* mutable; its values have a shape */
+    TFD_TABLE_DENSE,      /* mutable; its buckets are what is exported */
 };
 
 struct tfd_table_spec {
@@ -32,6 +34,7 @@ struct tfd_table {
     struct tfd_table_spec spec;
     int initialized; /* atomic; of a static one: nobody writes any more */
     struct tfd_table_store store;
+    struct tfd_dense *dense; /* of the dense kind, instead of a store */
 };
 
 extern const struct tfd_resource_type tfd_table_type;
@@ -39,6 +42,10 @@ extern const struct tfd_resource_type tfd_table_type;
 /* A tfd_resource_make_fn; arg is a struct tfd_table_spec. */
 enum tfd_code tfd_table_make(void *arg, struct tfd_resource **out,
                              struct tfd_status *st) TFD_MUST_USE;
+
+/* The same for a dense table; arg is a struct tfd_dense_spec. */
+enum tfd_code tfd_table_make_dense(void *arg, struct tfd_resource **out,
+                                   struct tfd_status *st) TFD_MUST_USE;
 
 /* The table that input 0 names, counted. */
 enum tfd_code tfd_table_find(struct tfd_kctx *k, struct tfd_table **out,

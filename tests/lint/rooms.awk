@@ -74,7 +74,7 @@ BEGIN {
     beside["kernels/reduce"] = "core vector"
     beside["kernels/sparse"] = "core index layout reduce vector"
     beside["kernels/state"] = "core layout math random vector"
-    beside["kernels/tables"] = "core data io"
+    beside["kernels/tables"] = "core data io text"
     beside["kernels/signal"] = "core vector"
     beside["kernels/text"] = "codec core io signal vector"
     beside["kernels/vector"] = "core random"

@@ -47,7 +47,7 @@ UNMEASURED.update(dict.fromkeys((
     "snapshot_reader",
     "dataset_window", "iterator_state", "iterators", "multi_device_iterator",
     "one_shot_iterator"), A_STEP_EACH))
-UNMEASURED.update(dict.fromkeys(("lookup", "table_dataset", "table_make",
+UNMEASURED.update(dict.fromkeys(("dense_make", "lookup", "table_dataset", "table_make",
                                  "table_text"),
                                 OF_A_TABLE))
 UNMEASURED.update(dict.fromkeys((
