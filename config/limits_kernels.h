@@ -123,4 +123,9 @@
 /* Classes that a sampler counts, of 8 bytes each. */
 #define TFD_CANDIDATE_TREE_MAX ((int64_t)1 << 26)
 
+/* Files that one Restore reads at once, each of which is open: a shard for each
+ * parameter server; and the names that its pattern may find. */
+#define TFD_RESTORE_SHARDS_MAX 256
+#define TFD_RESTORE_NAMES_SIZE_MAX ((size_t)1 << 24)
+
 #endif
