@@ -25,6 +25,7 @@ UNMEASURED = {
     "map_stage": "the same",
     "tensor_list_push": "what TensorListPushBack does, whose rows there are",
     "tensor_map": "what TensorListSetItem does, whose rows there are",
+    "mutex": "it waits, or makes a handle",
     "restore": "it reads files as RestoreV2 does, whose rows there are",
     "temporary": "it holds what variables do, whose rows there are",
     "sendrecv": "it is put between tasks: tests/bench/run_updates, trainers.py",
