@@ -128,4 +128,8 @@
 #define TFD_RESTORE_SHARDS_MAX 256
 #define TFD_RESTORE_NAMES_SIZE_MAX ((size_t)1 << 24)
 
+/* Tensors that GetSessionHandle keeps in one session, of 100 bytes each beside
+ * their values; a program that forgets to delete them notices. */
+#define TFD_SESSION_TENSORS_MAX (1 << 20)
+
 #endif

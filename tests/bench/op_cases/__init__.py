@@ -27,6 +27,7 @@ UNMEASURED = {
     "tensor_map": "what TensorListSetItem does, whose rows there are",
     "mutex": "it waits, or makes a handle",
     "restore": "it reads files as RestoreV2 does, whose rows there are",
+    "session_tensor": "its outputs are the input's memory",
     "temporary": "it holds what variables do, whose rows there are",
     "sendrecv": "it is put between tasks: tests/bench/run_updates, trainers.py",
 }
