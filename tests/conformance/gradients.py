@@ -391,6 +391,15 @@ def images():
         case(op.__name__, lambda x, o=op: o(
             **{"value" if o is raw.AvgPool else "input": x},
             ksize=[1, 2, 2, 1], **window), (2, 5, 4, 2))
+    for op in (raw.FractionalMaxPool, raw.FractionalAvgPool):
+        for overlapping in (False, True):
+            case("%s, %s" % (op.__name__, overlapping),
+                 lambda x, o=op, v=overlapping: o(
+                     value=x, pooling_ratio=[1.0, 1.6, 1.3, 1.0], seed=3,
+                     deterministic=True, overlapping=v)[0], (2, 5, 6, 2))
+    case("ExtractImagePatches", lambda x: raw.ExtractImagePatches(
+        images=x, ksizes=[1, 2, 3, 1], strides=[1, 2, 1, 1],
+        rates=[1, 1, 2, 1], padding="SAME"), (2, 4, 5, 2))
     volumes = {"ksize": [1, 2, 2, 2, 1], "strides": [1, 2, 1, 1, 1],
                "padding": "SAME"}
     for op in (raw.MaxPool3D, raw.AvgPool3D):

@@ -33,8 +33,8 @@
 struct gradient_case {
     const char *op;
     const char *inputs;
-    const char *attrs; /* "name=i1" (int), "b1" (bool), "t1" (type), "sa",
-                          "l1121" (list of digits) */
+    const char *attrs; /* "name=i1" (int), "f0.1" (float), "b1" (bool), "t1"
+                          (type), "sa", "l1121" (list of digits) */
 };
 
 /* Outputs that are no function of the inputs as far as derivatives go. */
@@ -216,6 +216,8 @@ static inline void set_attrs(TF_OperationDescription *d, const char *attrs)
         *value++ = '\0';
         if (*value == 'i')
             TF_SetAttrInt(d, one, strtol(value + 1, NULL, 10));
+        else if (*value == 'f')
+            TF_SetAttrFloat(d, one, strtof(value + 1, NULL));
         else if (*value == 'b')
             TF_SetAttrBool(d, one, 1);
         else if (*value == 't')

@@ -271,3 +271,15 @@ row("convolve_volume", "Conv3DBackpropFilterV2", {
     "3x3x3 x16": lambda n: [volume(n, 16), [3, 3, 3, 16, 16],
                             volume(n, 16)]}, FLOATS, ONE_BY_ONE,
     flops=lambda n: 2 * n * 27 * 16, heavy=80)
+FRACTION = {"pooling_ratio": [1.0, 1.5, 1.5, 1.0], "deterministic": True,
+            "seed": 1}
+row("fractional_pool", "FractionalMaxPool FractionalAvgPool", {
+    "1.5 x64": lambda n: [image(n, 64)]}, REALS, FRACTION)
+row("patches", "ExtractImagePatches", {
+    "3x3 x16": lambda n: [image(n // 9, 16)]}, REALS, {
+        "ksizes": [1, 3, 3, 1], "strides": [1, 1, 1, 1],
+        "rates": [1, 1, 1, 1], "padding": "SAME"})
+row("patches", "ExtractVolumePatches", {
+    "2x2x2 x16": lambda n: [volume(n // 8, 16)]}, REALS, {
+        "ksizes": [1, 2, 2, 2, 1], "strides": [1, 1, 1, 1, 1],
+        "padding": "SAME"})

@@ -72,6 +72,13 @@ static const struct gradient_case cases[] = {
      "strides=l11111;padding=sSAME"},
     {"Conv3DBackpropFilterV2", "s12321 [2,2,1,1,2] s12322",
      "strides=l11111;padding=sSAME"},
+    {"BatchNormWithGlobalNormalization", "s1223 s3 p3 s3 s3",
+     "variance_epsilon=f0.1;scale_after_normalization=b1"},
+    {"ExtractImagePatches", "s1442",
+     "ksizes=l1231;strides=l1211;rates=l1121;padding=sSAME"},
+    {"ExtractVolumePatches", "s12332",
+     "ksizes=l12221;strides=l11211;"
+     "padding=sVALID"},
     {"DepthwiseConv2dNative", "s1332 s2222", "strides=l1111;padding=sSAME"},
     {"DepthwiseConv2dNativeBackpropInput", "[1,3,3,2] s2221 s1332",
      "strides=l1111;padding=sSAME"},
@@ -313,8 +320,9 @@ static const char *const others[] = {
     "FakeQuantWithMinMaxVarsPerChannel", "QuantizeAndDequantize",
     "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3",
     "QuantizeAndDequantizeV4",
-    /* of labels, or in float alone: tests/conformance */
-    "CTCLoss", "BlockLSTM", "BlockLSTMV2",
+    /* of labels or ratios, or in float alone: tests/conformance */
+    "CTCLoss", "FractionalMaxPool", "FractionalAvgPool", "BlockLSTM",
+    "BlockLSTMV2",
     /* of complex numbers: tests/conformance */
     "FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D", "RFFT", "RFFT2D",
     "RFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", NULL};

@@ -1,0 +1,270 @@
+/*
+ * fractional_loops.c - see fractional.h.
+ *
+ * The innermost loops run along the channels.  The gradient of a mean is summed
+ * in double, as TensorFlow does it, a row of dx at a time.
+ */
+#include "kernels/nn/fractional.h"
+
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
+
+#include <float.h>
+#include <string.h>
+
+#define BLOCK 64 /* channels at a time */
+
+/* The elements [first, end) of window i along a side of so many. */
+struct stretch {
+    int64_t first, end;
+};
+
+static inline struct stretch stretch_of(const struct tfd_fractional *f,
+                                        const int64_t *at, int64_t i,
+                                        int64_t size)
+{
+    int64_t end = at[i + 1];
+
+    if (end < size && f->overlapping)
+        end++;
+    return (struct stretch){at[i], end < size ? end : size};
+}
+
+static inline int64_t row_of_y(const struct tfd_fractional *f, int64_t i,
+                               struct stretch *rows)
+{
+    *rows = stretch_of(f, f->row_at, i % f->out_rows, f->rows);
+    return i / f->out_rows;
+}
+
+static inline struct stretch columns_of(const struct tfd_fractional *f,
+                                        int64_t i)
+{
+    return stretch_of(f, f->column_at, i, f->columns);
+}
+
+static inline int64_t pixel_of(const struct tfd_fractional *f, int64_t image,
+                               int64_t row, int64_t column)
+{
+    return ((image * f->rows + row) * f->columns + column) * f->channels;
+}
+
+static enum tfd_code fail_index(struct tfd_status *st, int64_t elements)
+{
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Invalid input backprop index: -1, %lld",
+                    (long long)elements);
+}
+
+/* The double of a sum as an integer; what has none becomes the smallest. */
+#define TO_REAL(T, LOW, v) ((T)(v))
+#define TO_INT(T, LOW, v) \
+    ((v) >= (double)(LOW) && (v) < -(double)(LOW) ? (T)(v) : (LOW))
+
+/* W: sums of T wrap in it. */
+#define POOLS(name, T, W, LOWEST, FROM_DOUBLE)                                 \
+    static enum tfd_code max_##name(void *arg, int64_t begin, int64_t end,     \
+                                    struct tfd_status *st)                     \
+    {                                                                          \
+        const struct tfd_fractional *f = arg;                                  \
+        const int64_t n = f->channels;                                         \
+        T *y = (T *)f->out + begin * f->out_columns * n;                       \
+                                                                               \
+        (void)st;                                                              \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++)                 \
+            for (int64_t j = 0; j < f->out_columns; j++, y += n) {             \
+                const struct stretch c = columns_of(f, j);                     \
+                struct stretch r;                                              \
+                const int64_t image = row_of_y(f, i, &r);                      \
+                                                                               \
+                for (int64_t k = 0; k < n; k++)                                \
+                    y[k] = (LOWEST);                                           \
+                for (int64_t a = r.first; a < r.end && !tfd_halted(); a++)     \
+                    for (int64_t b = c.first; b < c.end; b++) {                \
+                        const T *x =                                           \
+                            (const T *)f->x + pixel_of(f, image, a, b);        \
+                                                                               \
+                        for (int64_t k = 0; k < n; k++)                        \
+                            y[k] = y[k] < x[k] ? x[k] : y[k];                  \
+                    }                                                          \
+            }                                                                  \
+        return TFD_OK;                                                         \
+    }                                                                          \
+                                                                               \
+    static enum tfd_code mean_##name(void *arg, int64_t begin, int64_t end,    \
+                                     struct tfd_status *st)                    \
+    {                                                                          \
+        const struct tfd_fractional *f = arg;                                  \
+        const int64_t n = f->channels;                                         \
+        T *y = (T *)f->out + begin * f->out_columns * n;                       \
+                                                                               \
+        (void)st;                                                              \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++)                 \
+            for (int64_t j = 0; j < f->out_columns; j++, y += n) {             \
+                const struct stretch c = columns_of(f, j);                     \
+                struct stretch r;                                              \
+                const int64_t image = row_of_y(f, i, &r);                      \
+                const bool some = r.first < r.end && c.first < c.end;          \
+                                                                               \
+                memset(y, 0, (size_t)n * sizeof(T));                           \
+                for (int64_t a = r.first; a < r.end && !tfd_halted(); a++)     \
+                    for (int64_t b = c.first; b < c.end; b++) {                \
+                        const T *x =                                           \
+                            (const T *)f->x + pixel_of(f, image, a, b);        \
+                                                                               \
+                        for (int64_t k = 0; k < n; k++)                        \
+                            y[k] = (T)((W)y[k] + (W)x[k]);                     \
+                    }                                                          \
+                for (int64_t k = 0; some && k < n; k++)                        \
+                    y[k] = (T)(y[k] /                                          \
+                               (T)((r.end - r.first) * (c.end - c.first)));    \
+            }                                                                  \
+        return TFD_OK;                                                         \
+    }                                                                          \
+                                                                               \
+    /* n channels of a window: where each has its first maximum. */            \
+    static inline void find_##name(                                            \
+        const struct tfd_fractional *f, int64_t image, struct stretch r,       \
+        struct stretch c, int64_t first, int64_t n, T *best, int64_t *at)      \
+    {                                                                          \
+        for (int64_t k = 0; k < n; k++)                                        \
+            at[k] = -1;                                                        \
+        for (int64_t a = r.first; a < r.end && !tfd_halted(); a++)             \
+            for (int64_t b = c.first; b < c.end; b++) {                        \
+                const int64_t from = pixel_of(f, image, a, b) + first;         \
+                const T *x = (const T *)f->x + from;                           \
+                                                                               \
+                for (int64_t k = 0; k < n; k++)                                \
+                    if (at[k] < 0 || best[k] < x[k]) {                         \
+                        best[k] = x[k];                                        \
+                        at[k] = from + k;                                      \
+                    }                                                          \
+            }                                                                  \
+    }                                                                          \
+                                                                               \
+    static enum tfd_code give_##name(const struct tfd_fractional *f,           \
+                                     int64_t image, int64_t i, int64_t j,      \
+                                     struct tfd_status *st)                    \
+    {                                                                          \
+        const int64_t y_at =                                                   \
+            ((image * f->out_rows + i) * f->out_columns + j) * f->channels;    \
+        const struct stretch r = stretch_of(f, f->row_at, i, f->rows);         \
+        const struct stretch c = columns_of(f, j);                             \
+        T best[BLOCK] = {0};                                                   \
+        int64_t at[BLOCK];                                                     \
+                                                                               \
+        for (int64_t k = 0; k < f->channels; k += BLOCK) {                     \
+            const int64_t n =                                                  \
+                f->channels - k < BLOCK ? f->channels - k : BLOCK;             \
+            const T *y = (const T *)f->y + y_at + k;                           \
+            const T *dy = (const T *)f->dy + y_at + k;                         \
+            T *dx = f->out;                                                    \
+                                                                               \
+            find_##name(f, image, r, c, k, n, best, at);                       \
+            for (int64_t d = 0; d < n && !tfd_halted(); d++) {                 \
+                if (at[d] < 0)                                                 \
+                    return fail_index(st, f->batch * f->rows * f->columns *    \
+                                              f->channels);                    \
+                if (best[d] != y[d])                                           \
+                    return tfd_fail(st, TFD_INVALID_ARGUMENT,                  \
+                                    "tensor_out_dup is not the same as "       \
+                                    "tensor_out");                             \
+                dx[at[d]] = (T)((W)dx[at[d]] + (W)dy[d]);                      \
+            }                                                                  \
+        }                                                                      \
+        return TFD_OK;                                                         \
+    }                                                                          \
+                                                                               \
+    static enum tfd_code max_grad_##name(void *arg, int64_t begin,             \
+                                         int64_t end, struct tfd_status *st)   \
+    {                                                                          \
+        const struct tfd_fractional *f = arg;                                  \
+        const int64_t size = f->rows * f->columns * f->channels;               \
+                                                                               \
+        tfd_halt_clear((T *)f->out + begin * size,                             \
+                       (size_t)((end - begin) * size) * sizeof(T));            \
+        for (int64_t i = begin; i < end; i++)                                  \
+            for (int64_t j = 0; j < f->out_rows && !tfd_halted(); j++)         \
+                for (int64_t k = 0; k < f->out_columns; k++)                   \
+                    TFD_TRY(give_##name(f, i, j, k, st));                      \
+        return TFD_OK;                                                         \
+    }                                                                          \
+                                                                               \
+    /* What the windows of row i of dy give a row of dx. */                    \
+    static void spread_##name(const struct tfd_fractional *f, const T *dy,     \
+                              int64_t rows, double *sum)                       \
+    {                                                                          \
+        const int64_t n = f->channels;                                         \
+                                                                               \
+        for (int64_t j = 0; j < f->out_columns; j++, dy += n) {                \
+            const struct stretch c = columns_of(f, j);                         \
+            const double count = (double)(rows * (c.end - c.first));           \
+                                                                               \
+            for (int64_t b = c.first; b < c.end; b++)                          \
+                for (int64_t k = 0; k < n; k++)                                \
+                    sum[b * n + k] += (double)dy[k] / count;                   \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static enum tfd_code mean_grad_##name(void *arg, int64_t begin,            \
+                                          int64_t end, struct tfd_status *st)  \
+    {                                                                          \
+        const struct tfd_fractional *f = arg;                                  \
+        const int64_t size = f->columns * f->channels;                         \
+        struct tfd_buffer *b = row_buffer(size, st);                           \
+        double *sum = b ? b->data : NULL;                                      \
+                                                                               \
+        if (!b)                                                                \
+            return TFD_RESOURCE_EXHAUSTED;                                     \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++) {               \
+            const int64_t image = i / f->rows, row = i % f->rows;              \
+            T *dx = (T *)f->out + i * size;                                    \
+                                                                               \
+            memset(sum, 0, (size_t)size * sizeof(double));                     \
+            for (int64_t j = 0; j < f->out_rows && !tfd_halted(); j++) {       \
+                const struct stretch r = stretch_of(f, f->row_at, j, f->rows); \
+                                                                               \
+                if (row >= r.first && row < r.end)                             \
+                    spread_##name(f,                                           \
+                                  (const T *)f->dy +                           \
+                                      (image * f->out_rows + j) *              \
+                                          f->out_columns * f->channels,        \
+                                  r.end - r.first, sum);                       \
+            }                                                                  \
+            for (int64_t j = 0; j < size; j++)                                 \
+                dx[j] = FROM_DOUBLE(T, LOWEST, sum[j]);                        \
+        }                                                                      \
+        tfd_buffer_unref(b);                                                   \
+        return TFD_OK;                                                         \
+    }
+
+static struct tfd_buffer *row_buffer(int64_t elements, struct tfd_status *st)
+{
+    struct tfd_buffer *b = tfd_buffer_new((size_t)elements * sizeof(double));
+
+    if (!b)
+        (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                       "OOM when allocating a row of %lld elements",
+                       (long long)elements);
+    return b;
+}
+
+#define TYPES(X)                                   \
+    X(FLOAT, float, float, -FLT_MAX, TO_REAL)      \
+    X(DOUBLE, double, double, -DBL_MAX, TO_REAL)   \
+    X(INT32, int32_t, uint32_t, INT32_MIN, TO_INT) \
+    X(INT64, int64_t, uint64_t, INT64_MIN, TO_INT)
+
+TYPES(POOLS)
+
+tfd_try_fn *tfd_fractional_loop(enum tfd_fractional_loop loop,
+                                enum tfd_dtype dtype)
+{
+#define LOOPS(name, T, W, LOWEST, FROM_DOUBLE) \
+    [TFD_##name] = {max_##name, mean_##name, max_grad_##name, mean_grad_##name},
+    static tfd_try_fn *const loops[TFD_DTYPE_END][TFD_FRACTIONAL_LOOPS] = {
+        TYPES(LOOPS)};
+#undef LOOPS
+
+    return loops[dtype][loop];
+}
