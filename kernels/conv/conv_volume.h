@@ -12,8 +12,8 @@
  * A row of columns (im2col) belongs to an output pixel and lies as w does, with
  * zeros where the window stands outside the volume.
  *
- * Elements are FLOAT or DOUBLE.  All sizes agree, which the caller has checked,
- * and no tensor is empty.
+ * Elements are FLOAT, DOUBLE or, forward, INT32.  All sizes agree, which the
+ * caller has checked, and no tensor is empty.
  *
  * Threads: each call shares its work among the compute threads of k.
  * RESOURCE_EXHAUSTED when there is no memory to work in.

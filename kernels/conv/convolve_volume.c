@@ -3,6 +3,8 @@
  *
  *     Conv3D Conv3DBackpropInput[V2] Conv3DBackpropFilter[V2]
  *
+ * and Conv (conv_any.h), which is of images, too.
+ *
  * Loops are those of conv_volume.h, which has channels last and no narrow
  * types: other layouts and half types are converted before and after.  The old
  * gradients have a tensor of the shape that the new ones have as numbers.
@@ -12,6 +14,7 @@
  */
 #include "kernels/conv/conv_volume.h"
 
+#include "kernels/conv/conv_any.h"
 #include "kernels/conv/image.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -524,23 +527,41 @@ static const struct tfd_opdef ops[] = {
         .shape = volume_filter_shape,
         .grad = volume_filter_gradient,
     },
+    {
+        .name = "Conv",
+        .inputs = "input: T, filter: T",
+        .outputs = "output: T",
+        .attrs = "T: {half, bfloat16, float, double, int32}; "
+                 "strides: list(int); "
+                 "padding: {'SAME', 'VALID', 'EXPLICIT'}; "
+                 "explicit_paddings: list(int) = []; "
+                 "data_format: {'CHANNELS_FIRST', 'CHANNELS_LAST'} = "
+                 "'CHANNELS_LAST'; dilations: list(int) = []; "
+                 "batch_dims: int = 1; groups: int = 1",
+        .shape = tfd_conv_any_shape,
+    },
 };
 
 #define ROW(op, name, compute)                                    \
     TFD_KERNEL(op, name, compute, .prepare = prepare_convolution, \
                .state_size = sizeof(struct tfd_volume),           \
                .flags = TFD_KERNEL_HEAVY),
-#define ROWS(name, number, T)                                \
-    ROW("Conv3D", name, convolution_compute)                 \
-    ROW("Conv3DBackpropInputV2", name, volume_input_compute) \
-    ROW("Conv3DBackpropFilterV2", name, volume_filter_compute)
+#define ANY(name)                                                            \
+    TFD_KERNEL(                                                              \
+        "Conv", name, tfd_conv_any_compute, .prepare = tfd_conv_any_prepare, \
+        .state_size = sizeof(struct tfd_conv_any), .flags = TFD_KERNEL_HEAVY),
+#define ROWS(name, number, T)                                  \
+    ROW("Conv3D", name, convolution_compute)                   \
+    ROW("Conv3DBackpropInputV2", name, volume_input_compute)   \
+    ROW("Conv3DBackpropFilterV2", name, volume_filter_compute) \
+    ANY(name)
 #define OLD_ROWS(name)                                     \
     ROW("Conv3DBackpropInput", name, volume_input_compute) \
     ROW("Conv3DBackpropFilter", name, volume_filter_compute)
 
 static const struct tfd_kernel kernels[] = {
     TFD_FLOAT_DTYPES(ROWS) TFD_HALF_DTYPES(ROWS) OLD_ROWS(FLOAT)
-        OLD_ROWS(DOUBLE) OLD_ROWS(HALF)};
+        OLD_ROWS(DOUBLE) OLD_ROWS(HALF) ANY(INT32)};
 
 const struct tfd_family tfd_family_convolve_volume = {
     .name = "convolve_volume",

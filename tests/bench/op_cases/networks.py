@@ -283,3 +283,6 @@ row("patches", "ExtractVolumePatches", {
     "2x2x2 x16": lambda n: [volume(n // 8, 16)]}, REALS, {
         "ksizes": [1, 2, 2, 2, 1], "strides": [1, 1, 1, 1, 1],
         "padding": "SAME"})
+row("convolve_volume", "Conv", {
+    "3x3 x16": lambda n: [image(n, 16), x(3, 3, 16, 16)]}, FLOATS, SAME,
+    flops=lambda n: 2 * n * 9 * 16, heavy=30)
