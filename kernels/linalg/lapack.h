@@ -51,12 +51,27 @@ extern "C" {
     void p##gesdd_(const char *jobz, const int *m, const int *n, T *a,        \
                    const int *lda, R *s, T *u, const int *ldu, T *vt,         \
                    const int *ldvt, T *work, const int *lwork, R *rwork,      \
-                   int *iwork, int *info, size_t jobz_size);
+                   int *iwork, int *info, size_t jobz_size);                  \
+    void p##geev_(const char *jobvl, const char *jobvr, const int *n, T *a,   \
+                  const int *lda, T *w, T *vl, const int *ldvl, T *vr,        \
+                  const int *ldvr, T *work, const int *lwork, R *rwork,       \
+                  int *info, size_t jobvl_size, size_t jobvr_size);
 
 TFD_LAPACK_REAL(s, float)
 TFD_LAPACK_REAL(d, double)
 TFD_LAPACK_COMPLEX(c, tfd_complex64, float)
 TFD_LAPACK_COMPLEX(z, tfd_complex128, double)
+void dgeev_(const char *jobvl, const char *jobvr, const int *n, double *a,
+            const int *lda, double *wr, double *wi, double *vl, const int *ldvl,
+            double *vr, const int *ldvr, double *work, const int *lwork,
+            int *info, size_t jobvl_size, size_t jobvr_size);
+/* `select` is not called where sort is "N". */
+void zgees_(const char *jobvs, const char *sort,
+            int (*select)(const tfd_complex128 *), const int *n,
+            tfd_complex128 *a, const int *lda, int *sdim, tfd_complex128 *w,
+            tfd_complex128 *vs, const int *ldvs, tfd_complex128 *work,
+            const int *lwork, double *rwork, int *bwork, int *info,
+            size_t jobvs_size, size_t sort_size);
 
 #ifdef __cplusplus
 }

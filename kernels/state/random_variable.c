@@ -4,7 +4,7 @@
  *
  *     StatefulUniform StatefulUniformInt StatefulUniformFullInt
  *     StatefulStandardNormal StatefulStandardNormalV2 StatefulTruncatedNormal
- *     RngSkip RngReadAndSkip
+ *     StatefulRandomBinomial RngSkip RngReadAndSkip
  *     NonDeterministicInts, whose generator is new each time
  *
  * The state is a vector of INT64, of which Philox takes the first three:
@@ -17,6 +17,7 @@
  * lock, so that steps which run at once have parts of the stream of their own.
  */
 #include "kernels/random/random.h"
+#include "kernels/random/random_binomial.h"
 
 #include "common/base/entropy.h"
 #include "kernels/core/check.h"
@@ -331,6 +332,36 @@ static enum tfd_code words_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* ---- StatefulRandomBinomial -----------------------------------------------
+ */
+
+/* TensorFlow's guess of what is drawn. */
+static uint64_t binomial_outputs(const struct tfd_binomial *b)
+{
+    return (uint64_t)b->count * 200 * ((uint64_t)b->samples + 3) / 4;
+}
+
+static enum tfd_code binomial_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_binomial b = {.shape_arg = 2, .counts_arg = 3};
+    struct taking t = {.algorithm = 0};
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    TFD_TRY(tfd_binomial_begin(k, &b, st));
+    if (k->in[1].shape.rank != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "algorithm must be of shape [], not %s",
+                        tfd_shape_text(&k->in[1].shape, text));
+    t.algorithm = tfd_check_int_at(&k->in[1], 0);
+    if (t.algorithm != TFD_RANDOM_PHILOX)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Unsupported algorithm id: %lld",
+                        (long long)t.algorithm);
+    t.outputs = binomial_outputs(&b);
+    TFD_TRY(take_generator(k, &t, st));
+    return tfd_binomial_draw(k, &b, t.generator, st);
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 #define SHAPE_VECTOR \
@@ -372,6 +403,18 @@ static const struct tfd_opdef ops[] = {
         .flags = FLAGS,
     },
     {
+        .name = "StatefulRandomBinomial",
+        .inputs = "resource: resource, algorithm: int64, shape: S, counts: T, "
+                  "probs: T",
+        .outputs = "output: dtype",
+        .attrs = "S: {int32, int64}; "
+                 "T: {half, float, double, int32, int64} = DT_DOUBLE; "
+                 "dtype: {half, float, double, int32, int64} = DT_INT64",
+        .key = "T",
+        .shape = third_shape,
+        .flags = TFD_OP_STATEFUL,
+    },
+    {
         .name = "NonDeterministicInts",
         .inputs = "shape: shape_dtype",
         .outputs = "output: dtype",
@@ -408,6 +451,9 @@ static const struct tfd_kernel kernels[] = {
     DRAWING_KERNEL("StatefulTruncatedNormal", plain_compute, truncated_prepare),
     DRAWING_KERNEL("NonDeterministicInts", unforeseen_compute,
                    full_int_prepare),
+    TFD_KERNEL("StatefulRandomBinomial", HALF, binomial_compute),
+    TFD_KERNEL("StatefulRandomBinomial", FLOAT, binomial_compute),
+    TFD_KERNEL("StatefulRandomBinomial", DOUBLE, binomial_compute),
     TFD_KERNEL_ANY("RngSkip", skip_compute),
     TFD_KERNEL_ANY("RngReadAndSkip", read_and_skip_compute),
 };

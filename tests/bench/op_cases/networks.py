@@ -188,6 +188,14 @@ row("tridiagonal", "TridiagonalMatMul", lambda n: [
 row("tridiagonal", "TridiagonalSolve", lambda n: [
     x(3, max(1, n // 16), low=1, high=2), x(max(1, n // 16), 16)], REALS,
     limit=False, heavy=8)
+row("eigen", "Eig", lambda n: [x(max(1, n // 16384), 16, 16)], FLOAT,
+    {"Tout": tf.complex64}, limit=False, heavy=400)
+row("matrix_function", "MatrixSquareRoot", lambda n: [
+    x(max(1, n // 16384), 16, 16, low=1, high=2)], REALS, limit=False,
+    heavy=400)
+row("random_binomial", "StatelessRandomBinomial", lambda n: [
+    [n // 10], [1, 2], const(40), const(0.375)], FLOAT, {"dtype": "T"},
+    limit=False, heavy=10)
 row("random", "RandomUniform RandomStandardNormal TruncatedNormal",
     lambda n: [[n]], FLOATS, {"dtype": "T"}, heavy=4)
 row("random", "RandomUniformInt", lambda n: [[n], const(0), const(99)],

@@ -77,3 +77,38 @@ def a_generator_without_a_state(side):
         out["drawing"] = told(session, raw.StatefulUniform(
             resource=v.handle, algorithm=hidden(np.int64(1)), shape=[2]))
     return out
+
+
+@scenario("StatefulRandomBinomial", tol=0)
+@fresh_graph
+def binomials_of_a_variable(side):
+    """TensorFlow takes no shapes of int64, and where the state's memory has
+    another owner, as what was fed has, it is that which it changes."""
+    out, raw = {}, tf.raw_ops
+    one = hidden(np.int64(1))
+    with side.session() as session:
+        for i, (words, shape, counts, p) in enumerate([
+                ([1, 2, 3], [50, 2, 2], [[9], [200]], [0.125, 0.75]),
+                ([-1, -1, 7], [50, 2, 2], [[9], [200]], [0.125, 0.75]),
+                ([4, 5, 6, 7], [3], 60, 0.375), ([1, 2, 3], [0], 9, 0.5)]):
+            v = tf.get_variable("v%d" % i, initializer=one * words,
+                                use_resource=True, validate_shape=False)
+            session.run(v.initializer)
+            for kind in (np.float16, np.float32, np.float64):
+                drawn = raw.StatefulRandomBinomial(
+                    resource=v.handle, algorithm=hidden(np.int64(1)),
+                    shape=np.int32(shape), counts=kind(counts), probs=kind(p))
+                for run in range(2):
+                    out["%d %s %d" % (i, kind.__name__, run)] = told(
+                        session, drawn)
+            out["%d state" % i] = session.run(raw.ReadVariableOp(
+                resource=v.handle, dtype=tf.int64))
+        for i, (algorithm, shape, counts) in enumerate([
+                (1, 2, 9), (1, [-2], 9), (1, [2], [9] * 3), (0, [2], 9),
+                (99, [2], 9), ([1], [2], 9)]):
+            out["refused %d" % i] = told(session, raw.StatefulRandomBinomial(
+                resource=v.handle, algorithm=hidden(np.int64(algorithm)),
+                shape=hidden(np.int32(shape)),
+                counts=hidden(np.float32(counts)), probs=hidden(
+                    np.float32(0.5))))
+    return out

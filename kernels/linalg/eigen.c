@@ -1,0 +1,185 @@
+/*
+ * eigen.c - Eig: values and vectors of square matrices that need not be
+ * symmetric, by LAPACK's GEEV of complex numbers, as TensorFlow takes real ones
+ * for complex, too.
+ *
+ * Columns are what LAPACK reads and writes, so matrices are transposed on the
+ * way in and out.  Vectors have the length 1; their phases and the order of the
+ * values are LAPACK's, not TensorFlow's.
+ */
+#include "common/base/alloc.h"
+#include "common/thread/halt.h"
+#include "kernels/core/check.h"
+#include "kernels/core/element.h"
+#include "kernels/core/families.h"
+#include "kernels/linalg/gemm.h"
+#include "kernels/linalg/lapack.h"
+#include "kernels/linalg/linalg_check.h"
+#include "kernels/linalg/linalg_shape.h"
+
+#include <math.h>
+#include <string.h>
+
+struct eigen {
+    int n;
+    bool vectors;
+    const void *a;
+    void *values, *v;
+};
+
+/* LAPACK's least is 2 n. */
+#define WORK_COLUMNS 34
+
+#define EIGEN(p, C, R, suffix, T, re_of, im_of)                                \
+    /* Columns of a matrix; false: not all are numbers. */                     \
+    static bool columns_##suffix(const T *a, int64_t n, C *columns)            \
+    {                                                                          \
+        bool fine = true;                                                      \
+                                                                               \
+        for (int64_t i = 0; i < n; i++)                                        \
+            for (int64_t j = 0; j < n; j++) {                                  \
+                const T x = a[i * n + j];                                      \
+                                                                               \
+                columns[j * n + i] = (C){re_of(x), im_of(x)};                  \
+                fine = fine && isfinite((R)re_of(x)) && isfinite((R)im_of(x)); \
+            }                                                                  \
+        return fine;                                                           \
+    }                                                                          \
+    static bool eigen_one_##suffix(const struct eigen *e, int64_t at, C *room) \
+    {                                                                          \
+        const int n = e->n, one = 1, work_size = WORK_COLUMNS * n;             \
+        const int64_t size = (int64_t)n * n;                                   \
+        C *columns = room, *v = room + size, *work = v + size;                 \
+        R *real_work = (R *)(void *)(work + work_size);                        \
+        C *out = (C *)e->v + at * size;                                        \
+        int info;                                                              \
+                                                                               \
+        if (!columns_##suffix((const T *)e->a + at * size, n, columns))        \
+            return false;                                                      \
+        p##geev_("N", e->vectors ? "V" : "N", &n, columns, &n,                 \
+                 (C *)e->values + at * n, NULL, &one, v, &n, work, &work_size, \
+                 real_work, &info, 1, 1);                                      \
+        for (int64_t i = 0; e->vectors && i < size; i++)                       \
+            out[i % n * n + i / n] = v[i];                                     \
+        return info == 0;                                                      \
+    }                                                                          \
+    static enum tfd_code eigen_##suffix(void *arg, int64_t begin, int64_t end, \
+                                        struct tfd_status *st)                 \
+    {                                                                          \
+        const struct eigen *e = arg;                                           \
+        const size_t n = (size_t)e->n;                                         \
+        struct tfd_buffer *room =                                              \
+            tfd_buffer_new(sizeof(C) * n * (2 * n + WORK_COLUMNS + 1));        \
+        bool fine = true;                                                      \
+                                                                               \
+        if (!room)                                                             \
+            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,                        \
+                            "OOM when decomposing a matrix of %d x %d", e->n,  \
+                            e->n);                                             \
+        for (int64_t i = begin; i < end && fine && !tfd_halted(); i++)         \
+            fine = eigen_one_##suffix(e, i, room->data);                       \
+        tfd_buffer_unref(room);                                                \
+        return fine ? TFD_OK                                                   \
+                    : tfd_fail(st, TFD_INVALID_ARGUMENT,                       \
+                               "Eigen decomposition was not successful. The "  \
+                               "input might not be valid.");                   \
+    }
+
+#define ITSELF(x) (x)
+#define NOTHING(x) 0
+#define RE(x) ((x).re)
+#define IM(x) ((x).im)
+
+EIGEN(c, tfd_complex64, float, s, float, ITSELF, NOTHING)
+EIGEN(z, tfd_complex128, double, d, double, ITSELF, NOTHING)
+EIGEN(c, tfd_complex64, float, c, tfd_complex64, RE, IM)
+EIGEN(z, tfd_complex128, double, z, tfd_complex128, RE, IM)
+
+static enum tfd_code make_eigen(struct tfd_kctx *k, struct eigen *e,
+                                struct tfd_status *st)
+{
+    const struct tfd_shape *s = &k->in[0].shape;
+    const enum tfd_dtype out = (enum tfd_dtype)k->node->out_types[0];
+    struct tfd_shape values, v = {.rank = 0};
+
+    values = tfd_linalg_batch_of(s, e->n, -1);
+    if (e->vectors)
+        v = *s;
+    TFD_TRY(tfd_kctx_output(k, 0, out, &values, st));
+    TFD_TRY(tfd_kctx_output(k, 1, out, &v, st));
+    e->values = tfd_tensor_data(&k->out[0]);
+    e->v = tfd_tensor_data(&k->out[1]);
+    if (!e->vectors)
+        tfd_elements_zero(out, e->v, 1);
+    return TFD_OK;
+}
+
+static enum tfd_code eig_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    static tfd_try_fn *const loops[TFD_DTYPE_END] = {
+        [TFD_FLOAT] = eigen_s,
+        [TFD_DOUBLE] = eigen_d,
+        [TFD_COMPLEX64] = eigen_c,
+        [TFD_COMPLEX128] = eigen_z,
+    };
+    const struct tfd_shape *s = &k->in[0].shape;
+    struct eigen e = {.vectors = *(const bool *)k->state};
+    double ns;
+
+    TFD_TRY(tfd_linalg_check_square(k, 0, st));
+    e.n = (int)s->dim[s->rank - 1];
+    TFD_TRY(make_eigen(k, &e, st));
+    e.a = tfd_tensor_data(&k->in[0]);
+    if (tfd_tensor_elements(&k->in[0]) == 0)
+        return TFD_OK;
+    ns = 2000 + 20.0 * e.n * e.n * e.n;
+    return tfd_kctx_try(k, tfd_linalg_matrices(s),
+                        ns < INT32_MAX ? (int)ns : INT32_MAX,
+                        loops[k->in[0].dtype], &e, st);
+}
+
+static enum tfd_code eig_prepare(const struct tfd_prepare *p, void *state,
+                                 struct tfd_status *st)
+{
+    const int in = p->node->in_types[0], out = p->node->out_types[0];
+    const bool wide = in == TFD_DOUBLE || in == TFD_COMPLEX128;
+
+    tfd_gemm_init();
+    if (out != (wide ? TFD_COMPLEX128 : TFD_COMPLEX64))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Eig of %s has no values of type %s",
+                        tfd_dtype_name(in), tfd_dtype_name(out));
+    return tfd_node_bool(p->node, "compute_v", state, st);
+}
+
+static const struct tfd_opdef ops[] = {
+    {
+        .name = "Eig",
+        .inputs = "input: T",
+        .outputs = "e: Tout, v: Tout",
+        .attrs = "compute_v: bool = true; "
+                 "T: {float, double, complex64, complex128}; "
+                 "Tout: {complex64, complex128}",
+        .key = "T",
+        .shape = tfd_linalg_shape_eigen,
+    },
+};
+
+#define KERNEL(type)                                             \
+    TFD_KERNEL("Eig", type, eig_compute, .prepare = eig_prepare, \
+               .state_size = sizeof(bool), .flags = TFD_KERNEL_HEAVY)
+
+static const struct tfd_kernel kernels[] = {
+    KERNEL(FLOAT),
+    KERNEL(DOUBLE),
+    KERNEL(COMPLEX64),
+    KERNEL(COMPLEX128),
+};
+
+const struct tfd_family tfd_family_eigen = {
+    .name = "eigen",
+    .ops = ops,
+    .op_count = TFD_COUNT(ops),
+    .kernels = kernels,
+    .kernel_count = TFD_COUNT(kernels),
+};
