@@ -31,8 +31,19 @@ extern "C" {
                    const T *a, const int *lda, const int *pivots, T *b,      \
                    const int *ldb, int *info, size_t trans_size);
 
+/* The same, of solvers. */
+#define TFD_LAPACK_SOLVE(p, T)                                       \
+    void p##potrs_(const char *uplo, const int *n, const int *nrhs,  \
+                   const T *a, const int *lda, T *b, const int *ldb, \
+                   int *info, size_t uplo_size);
+
 #define TFD_LAPACK_REAL(p, T)                                                  \
     TFD_LAPACK_COMMON(p, T, T, or)                                             \
+    TFD_LAPACK_SOLVE(p, T)                                                     \
+    void p##gelsy_(const int *m, const int *n, const int *nrhs, T *a,          \
+                   const int *lda, T *b, const int *ldb, int *jpvt,            \
+                   const T *rcond, int *rank, T *work, const int *lwork,       \
+                   int *info);                                                 \
     void p##syevd_(const char *jobz, const char *uplo, const int *n, T *a,     \
                    const int *lda, T *w, T *work, const int *lwork,            \
                    int *iwork, const int *liwork, int *info, size_t jobz_size, \
@@ -44,6 +55,11 @@ extern "C" {
 
 #define TFD_LAPACK_COMPLEX(p, T, R)                                           \
     TFD_LAPACK_COMMON(p, T, R, un)                                            \
+    TFD_LAPACK_SOLVE(p, T)                                                    \
+    void p##gelsy_(const int *m, const int *n, const int *nrhs, T *a,         \
+                   const int *lda, T *b, const int *ldb, int *jpvt,           \
+                   const R *rcond, int *rank, T *work, const int *lwork,      \
+                   R *rwork, int *info);                                      \
     void p##heevd_(const char *jobz, const char *uplo, const int *n, T *a,    \
                    const int *lda, R *w, T *work, const int *lwork, R *rwork, \
                    const int *lrwork, int *iwork, const int *liwork,          \

@@ -190,6 +190,9 @@ row("tridiagonal", "TridiagonalSolve", lambda n: [
     limit=False, heavy=8)
 row("eigen", "Eig", lambda n: [x(max(1, n // 16384), 16, 16)], FLOAT,
     {"Tout": tf.complex64}, limit=False, heavy=400)
+row("least_squares", "MatrixSolveLs", lambda n: [
+    x(max(1, n // 8192), 32, 8), x(max(1, n // 8192), 32, 4), const(1)],
+    ("float64",), limit=False, heavy=40)
 row("matrix_function", "MatrixSquareRoot", lambda n: [
     x(max(1, n // 16384), 16, 16, low=1, high=2)], REALS, limit=False,
     heavy=400)
