@@ -80,6 +80,7 @@ UNMEASURED["composite_variant"] = "it makes a variant of what there is, or takes
 UNMEASURED["ragged_variant_grad"] = "copies of ranges, as Concat's, whose row there is"
 UNMEASURED["csr"] = "no row can make its matrices; it counts as SparseReshape does"
 UNMEASURED["csr_matmul"] = "no row can make its matrices; what SparseTensorDenseMatMul does"
+UNMEASURED["csr_product"] = "no row can make its matrices"
 UNMEASURED["csr_transpose"] = "no row can make its matrices"
 UNMEASURED["ensure_shape"] = "its output is the input's memory"
 UNMEASURED["reader_make"] = "it makes handles; what they read is readers'"
