@@ -81,6 +81,19 @@ void tfd_attr_put_ints(struct tfd_bytes *b, const int64_t *v, int count)
     tfd_pb_finish(b, list);
 }
 
+void tfd_attr_put_floats(struct tfd_bytes *b, const float *v, int count)
+{
+    const size_t list = tfd_pb_begin(b, TAG(list));
+
+    for (int i = 0; i < count; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &v[i], sizeof(bits));
+        tfd_pb_put_fixed32(b, LIST_TAG(f), bits);
+    }
+    tfd_pb_finish(b, list);
+}
+
 void tfd_attr_put_types(struct tfd_bytes *b, const int *v, int count)
 {
     size_t list = tfd_pb_begin(b, TAG(list));

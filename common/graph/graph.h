@@ -211,6 +211,7 @@ void tfd_attr_put_shape(struct tfd_bytes *b, const struct tfd_shape *v);
 void tfd_attr_put_tensor(struct tfd_bytes *b, const struct tfd_tensor *v);
 void tfd_attr_put_strs(struct tfd_bytes *b, const struct tfd_str *v, int count);
 void tfd_attr_put_ints(struct tfd_bytes *b, const int64_t *v, int count);
+void tfd_attr_put_floats(struct tfd_bytes *b, const float *v, int count);
 void tfd_attr_put_types(struct tfd_bytes *b, const int *v, int count);
 void tfd_attr_put_shapes(struct tfd_bytes *b, const struct tfd_shape *v,
                          int count);

@@ -167,6 +167,20 @@ static enum tfd_code parse_ints(struct tfd_scan *s, struct tfd_bytes *b)
     return tfd_scan_need(s, "]");
 }
 
+static enum tfd_code parse_floats(struct tfd_scan *s, struct tfd_bytes *b)
+{
+    float values[TFD_SCAN_LIST_MAX];
+    int n = 0;
+
+    do {
+        if (n == TFD_SCAN_LIST_MAX)
+            return tfd_scan_fail(s, "fewer numbers");
+        TFD_TRY(need_float(s, &values[n++]));
+    } while (tfd_scan_eat(s, ","));
+    tfd_attr_put_floats(b, values, n);
+    return tfd_scan_need(s, "]");
+}
+
 static enum tfd_code parse_types(struct tfd_scan *s, struct tfd_bytes *b)
 {
     int values[TFD_SCAN_LIST_MAX];
@@ -206,6 +220,8 @@ static enum tfd_code parse_list(struct tfd_scan *s, enum tfd_attr_kind kind,
     switch (kind) {
     case TFD_ATTR_INT:
         return parse_ints(s, b);
+    case TFD_ATTR_FLOAT:
+        return parse_floats(s, b);
     case TFD_ATTR_TYPE:
         return parse_types(s, b);
     case TFD_ATTR_STRING:

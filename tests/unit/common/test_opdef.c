@@ -89,14 +89,16 @@ static void test_definitions_read_as_tensorflow_prints_them(void **state)
           .outputs = "output: T",
           .attrs = "T: {half, bfloat16, float}; strides: list(int);"
                    "padding: {'SAME', \"VALID\"}; pads: list(int) = [];"
-                   "dilations: list(int) = [1, 1]; f: float = 1e-3"},
+                   "dilations: list(int) = [1, 1]; f: float = 1e-3; "
+                   "r: list(float) = [0.75, -1, 1.5e2]"},
          "Op<name=Conv2D; signature=input:T, filter:T -> output:T; "
          "attr=T:type,allowed=[DT_FLOAT, DT_BFLOAT16, DT_HALF]; "
          "attr=strides:list(int); "
          "attr=padding:string,allowed=[\"SAME\", \"VALID\"]; "
          "attr=pads:list(int),default=[]; "
          "attr=dilations:list(int),default=[1, 1]; "
-         "attr=f:float,default=0.001>"},
+         "attr=f:float,default=0.001; "
+         "attr=r:list(float),default=[0.75, -1, 150]>"},
         {{.name = "Stateful",
           .outputs = "h: resource",
           .attrs = "container: string = ''; t: type = DT_INT64;"
