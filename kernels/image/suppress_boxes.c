@@ -13,6 +13,7 @@
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
+#include "kernels/image/corner_box.h"
 
 #include <float.h>
 #include <math.h>
@@ -97,46 +98,25 @@ static struct candidate pop_candidate(struct suppressing *s)
 
 /* ---- Overlaps ------------------------------------------------------------ */
 
-struct corners {
-    float low[2], high[2];
-};
-
-static struct corners corners_of(const struct suppressing *s, int64_t box)
+static struct tfd_corner_box box_at(const struct suppressing *s, int64_t box)
 {
     const enum tfd_dtype dtype = s->half ? TFD_HALF : TFD_FLOAT;
-    struct corners c;
+    float corners[4];
 
-    for (int i = 0; i < 2; i++) {
-        const float a = number_at(s->boxes, dtype, 4 * box + i);
-        const float b = number_at(s->boxes, dtype, 4 * box + i + 2);
-
-        c.low[i] = b < a ? b : a;
-        c.high[i] = a < b ? b : a;
-    }
-    return c;
+    for (int i = 0; i < 4; i++)
+        corners[i] = number_at(s->boxes, dtype, 4 * box + i);
+    return tfd_corner_box_of(corners);
 }
 
-/* The part of two boxes' area that both have. */
 static float overlap_of(const struct suppressing *s, int64_t a, int64_t b)
 {
-    struct corners x, y;
-    float size[2] = {1, 1}, both = 1;
+    struct tfd_corner_box x, y;
 
     if (s->overlaps)
         return s->overlaps[a * s->count + b];
-    x = corners_of(s, a);
-    y = corners_of(s, b);
-    for (int i = 0; i < 2; i++) {
-        const float low = x.low[i] < y.low[i] ? y.low[i] : x.low[i];
-        const float high = y.high[i] < x.high[i] ? y.high[i] : x.high[i];
-
-        size[0] *= x.high[i] - x.low[i];
-        size[1] *= y.high[i] - y.low[i];
-        both *= high - low > 0 ? high - low : 0;
-    }
-    if (size[0] <= 0 || size[1] <= 0)
-        return 0;
-    return both / (size[0] + size[1] - both);
+    x = box_at(s, a);
+    y = box_at(s, b);
+    return tfd_corner_box_overlap(&x, &y);
 }
 
 /* ---- Choosing ------------------------------------------------------------ */
