@@ -9,6 +9,7 @@
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
+#include "kernels/core/gradient.h"
 
 #include <math.h>
 
@@ -293,6 +294,57 @@ static enum tfd_code project_shape(struct tfd_shape_ctx *s,
     return TFD_OK;
 }
 
+/* ---- Gradient ------------------------------------------------------------ */
+
+/* Columns [first, first + count) of a matrix. */
+static struct tfd_edge columns_of(struct tfd_gradient *b, struct tfd_edge x,
+                                  int32_t first, int32_t count)
+{
+    const int32_t begin[] = {0, first}, size[] = {-1, count};
+
+    return tfd_gradient_op3(b, "Slice", x, tfd_gradient_ints(b, begin, 2),
+                            tfd_gradient_ints(b, size, 2));
+}
+
+/* The transforms that lead back: inverted as matrices of 3 x 3, of which the
+ * last number is made 1 again. */
+static struct tfd_edge inverted(struct tfd_gradient *b, struct tfd_edge t)
+{
+    const int32_t square[] = {-1, 3, 3}, flat[] = {-1, 9}, axis = 1;
+    const struct tfd_edge parts[] = {
+        t, tfd_gradient_op1(b, "OnesLike", columns_of(b, t, 0, 1)),
+        tfd_gradient_ints(b, &axis, -1)};
+    struct tfd_edge m = tfd_gradient_op(b, "ConcatV2", parts, 3);
+
+    m = tfd_gradient_op2(b, "Reshape", m, tfd_gradient_ints(b, square, 3));
+    m = tfd_gradient_op1(b, "MatrixInverse", m);
+    m = tfd_gradient_op2(b, "Reshape", m, tfd_gradient_ints(b, flat, 2));
+    m = tfd_gradient_op2(b, "RealDiv", m, columns_of(b, m, 8, 1));
+    return columns_of(b, m, 0, 8);
+}
+
+static enum tfd_code project_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    static const char *const names[] = {"interpolation", "fill_mode", NULL};
+    static const int32_t first = 1, count = 2;
+    const bool fills =
+        tfd_str_is(g->node->op->name, "ImageProjectiveTransformV3");
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge in[] = {g->dy[0], inverted(&b, g->x[1]),
+                            tfd_gradient_op3(&b, "Slice",
+                                             tfd_gradient_shape(&b, g->x[0]),
+                                             tfd_gradient_ints(&b, &first, 1),
+                                             tfd_gradient_ints(&b, &count, 1)),
+                            g->dy[0]};
+
+    if (fills)
+        in[3] = tfd_gradient_scalar(&b, g->x[3], 0);
+    tfd_gradient_copying(
+        &b, fills ? "ImageProjectiveTransformV3" : "ImageProjectiveTransformV2",
+        in, fills ? 4 : 3, names, &g->dx[0], 1);
+    return b.code;
+}
+
 #define TYPES                                                       \
     "dtype: {uint8, int32, int64, half, bfloat16, float, double}; " \
     "interpolation: string; fill_mode: string = 'CONSTANT'"
@@ -301,6 +353,7 @@ static enum tfd_code project_shape(struct tfd_shape_ctx *s,
     {                                                                     \
         .name = op, .inputs = in, .outputs = "transformed_images: dtype", \
         .attrs = TYPES, .key = "dtype", .shape = project_shape,           \
+        .grad = project_gradient,                                         \
     }
 
 static const struct tfd_opdef ops[] = {

@@ -454,6 +454,16 @@ def images():
         case("%s in float" % op.__name__, lambda x, o=op: o(
             images=single(x), size=[5, 2], half_pixel_centers=True),
             (2, 3, 4, 2))
+    for way in ("NEAREST", "BILINEAR"):
+        moves = [[1.1, 0.2, -0.3, 0.1, 0.9, 0.4, 0.05, -0.03]]
+        case("ImageProjectiveTransformV2 in float, %s" % way, lambda x, w=way:
+             raw.ImageProjectiveTransformV2(
+                 images=x, transforms=moves, output_shape=[5, 2], interpolation=w),
+             (2, 3, 4, 2))
+        case("ImageProjectiveTransformV3 in float, %s" % way, lambda x, w=way:
+             raw.ImageProjectiveTransformV3(
+                 images=x, transforms=moves * 2, output_shape=[5, 2], interpolation=w,
+                 fill_mode="REFLECT", fill_value=2.0), (2, 3, 4, 2))
     case("CropAndResize in float", lambda x, y: raw.CropAndResize(
         image=single(x), boxes=single(y), box_ind=[0, 1, 1], crop_size=[3, 2]),
         (2, 3, 4, 2), (3, 4))

@@ -315,6 +315,8 @@ static const char *const others[] = {
     "FusedBatchNormV3", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
     "AvgPool3D", "AvgPool3DGrad", "ResizeBilinear", "ResizeBicubic",
     "CropAndResize",
+    "FusedBatchNormV3", "ResizeBilinear", "ResizeBicubic", "CropAndResize",
+    "ImageProjectiveTransformV2", "ImageProjectiveTransformV3",
     /* a straight line through steps: tests/conformance */
     "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars",
     "FakeQuantWithMinMaxVarsPerChannel", "QuantizeAndDequantize",
