@@ -1,5 +1,6 @@
 /*
- * adjust_color.c - AdjustContrastv2, AdjustHue, AdjustSaturation.
+ * adjust_color.c - AdjustContrast, AdjustContrastv2, AdjustHue,
+ * AdjustSaturation.
  *
  * The hue lies on a circle of six parts, each between two of the colours red,
  * yellow, green, cyan, blue and magenta.
@@ -92,6 +93,12 @@ static void adjust_contrast(void *arg, int64_t begin, int64_t end)
     }
 }
 
+static int cost_of_pixels(int64_t pixels)
+{
+    return pixels < INT32_MAX / PIXEL_COST_NS ? (int)pixels * PIXEL_COST_NS
+                                              : INT32_MAX;
+}
+
 static enum tfd_code contrast_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct adjusting a;
@@ -101,10 +108,81 @@ static enum tfd_code contrast_compute(struct tfd_kctx *k, struct tfd_status *st)
     n = tfd_tensor_elements(&k->in[0]);
     if (n > 0)
         tfd_kctx_parallel(k, n / (a.pixels * a.channels),
-                          a.pixels < INT32_MAX / PIXEL_COST_NS
-                              ? (int)a.pixels * PIXEL_COST_NS
-                              : INT32_MAX,
-                          adjust_contrast, &a);
+                          cost_of_pixels(a.pixels), adjust_contrast, &a);
+    return TFD_OK;
+}
+
+/* ---- AdjustContrast ------------------------------------------------------ */
+
+/* Of graphs of before 2015: images of any type, and bounds of the result. */
+struct old_contrast {
+    struct adjusting a;
+    const void *image;
+    float least, most;
+};
+
+#define OLD_CONTRAST(name, T)                                              \
+    static void old_contrast_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                      \
+        const struct old_contrast *o = arg;                                \
+        const struct adjusting *a = &o->a;                                 \
+        const int64_t size = a->pixels * a->channels;                      \
+                                                                           \
+        for (int64_t n = begin; n < end && !tfd_halted(); n++) {           \
+            const T *x = (const T *)o->image + n * size;                   \
+            float *y = a->y + n * size;                                    \
+                                                                           \
+            for (int64_t i = 0; i < size; i++)                             \
+                y[i] = (float)x[i];                                        \
+            sum_pixels(a, y, y);                                           \
+            for (int64_t c = 0; c < a->channels; c++)                      \
+                y[c] /= (float)a->pixels;                                  \
+            for (int64_t i = size; i-- > 0;) {                             \
+                const float mean = y[i % a->channels];                     \
+                float v = ((float)x[i] - mean) * a->by + mean;             \
+                                                                           \
+                v = o->most < v ? o->most : v;                             \
+                y[i] = v < o->least ? o->least : v;                        \
+            }                                                              \
+        }                                                                  \
+    }
+
+#define OLD_CONTRAST_TYPES(X) \
+    X(FLOAT, float)           \
+    X(DOUBLE, double)         \
+    X(INT32, int32_t)         \
+    X(INT16, int16_t)         \
+    X(INT8, int8_t)           \
+    X(UINT8, uint8_t)
+OLD_CONTRAST_TYPES(OLD_CONTRAST)
+
+static enum tfd_code read_bound(const struct tfd_kctx *k, int arg,
+                                const char *name, float *out,
+                                struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+
+    if (k->in[arg].shape.rank != 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s must be scalar: %s", name,
+                        tfd_shape_text(&k->in[arg].shape, text));
+    *out = *(const float *)tfd_tensor_data(&k->in[arg]);
+    return TFD_OK;
+}
+
+static enum tfd_code old_contrast_compute(struct tfd_kctx *k,
+                                          struct tfd_status *st)
+{
+    struct old_contrast o;
+    int64_t n;
+
+    TFD_TRY(begin_adjusting(k, "contrast_factor", &o.a, st));
+    TFD_TRY(read_bound(k, 2, "min_value", &o.least, st));
+    TFD_TRY(read_bound(k, 3, "max_value", &o.most, st));
+    o.image = tfd_tensor_data(&k->in[0]);
+    n = tfd_tensor_elements(&k->in[0]);
+    if (n > 0)
+        tfd_kctx_parallel(k, n / (o.a.pixels * o.a.channels),
+                          cost_of_pixels(o.a.pixels), k->kernel->range, &o);
     return TFD_OK;
 }
 
@@ -256,13 +334,26 @@ static enum tfd_code adjust_shape(struct tfd_shape_ctx *s,
     }
 
 static const struct tfd_opdef ops[] = {
+    {
+        .name = "AdjustContrast",
+        .inputs = "images: T, contrast_factor: float, min_value: float, "
+                  "max_value: float",
+        .outputs = "output: float",
+        .attrs = "T: {uint8, int8, int16, int32, int64, float, double}",
+        .shape = adjust_shape,
+    },
     ADJUSTS("AdjustContrastv2", "contrast_factor"),
     ADJUSTS("AdjustHue", "delta"),
     ADJUSTS("AdjustSaturation", "scale"),
 };
 
+#define OLD_CONTRAST_KERNEL(name, T)                         \
+    TFD_KERNEL("AdjustContrast", name, old_contrast_compute, \
+               old_contrast_##name),
+
 static const struct tfd_kernel kernels[] = {
-    TFD_KERNEL("AdjustContrastv2", FLOAT, contrast_compute),
+    OLD_CONTRAST_TYPES(OLD_CONTRAST_KERNEL)
+        TFD_KERNEL("AdjustContrastv2", FLOAT, contrast_compute),
     TFD_KERNEL("AdjustHue", FLOAT, hue_compute),
     TFD_KERNEL("AdjustSaturation", FLOAT, saturation_compute),
 };

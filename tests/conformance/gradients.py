@@ -454,6 +454,11 @@ def images():
         case("%s in float" % op.__name__, lambda x, o=op: o(
             images=single(x), size=[5, 2], half_pixel_centers=True),
             (2, 3, 4, 2))
+    for curve in ("lanczos3", "box", "mitchellcubic"):
+        case("ScaleAndTranslate in float, %s" % curve, lambda x, c=curve:
+             raw.ScaleAndTranslate(
+                 images=single(x), size=[5, 2], scale=[1.5, 0.5],
+                 translation=[0.25, -0.5], kernel_type=c), (2, 3, 4, 2))
     for way in ("NEAREST", "BILINEAR"):
         moves = [[1.1, 0.2, -0.3, 0.1, 0.9, 0.4, 0.05, -0.03]]
         case("ImageProjectiveTransformV2 in float, %s" % way, lambda x, w=way:

@@ -17,26 +17,28 @@ def constant(name, value):
     return node
 
 
-def old_op(op, outputs, *inputs, **attrs):
+def old_op(op, outputs, *inputs, producer=PRODUCER, **attrs):
     """The outputs of an op of these constants; its type is the first's."""
     graph = tf.GraphDef()
-    graph.versions.producer = PRODUCER
+    graph.versions.producer = producer
     for i, value in enumerate(inputs):
         graph.node.append(constant("in%d" % i, value))
     node = graph.node.add(name="op", op=op)
     node.input.extend("in%d" % i for i in range(len(inputs)))
     node.attr["T"].type = graph.node[0].attr["dtype"].type
+    kinds = {attr.name: attr.type for attr in op_def_registry.get(op).attr}
     for name, value in attrs.items():
-        node.attr[name].b = value
+        node.attr[name].CopyFrom(op_def_library.value_to_attr_value(
+            value, kinds[name], name))
     return tf.import_graph_def(graph, name="old", return_elements=[
         "op:%d" % i for i in range(outputs)])
 
 
-def old_node(op, *inputs, **attrs):
+def old_node(op, *inputs, producer=PRODUCER, **attrs):
     """The outputs of an old op that takes part in the graph of today; a lone
     one by itself."""
     graph, definition = tf.GraphDef(), op_def_registry.get(op)
-    graph.versions.producer = PRODUCER
+    graph.versions.producer = producer
     node = graph.node.add(name="op", op=op)
     known = {"in%d:0" % i: tf.constant(x) if not hasattr(x, "op") else x
              for i, x in enumerate(inputs)}

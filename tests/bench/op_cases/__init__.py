@@ -70,6 +70,9 @@ UNMEASURED.update(dict.fromkeys(("decode_image", "encode_image"),
 UNMEASURED["cluster_start"] = "a search for clusters begins with it, once"
 UNMEASURED["draw_boxes"] = "it copies, and draws a few lines"
 UNMEASURED["suppress_boxes"] = "its time is that of what is chosen"
+UNMEASURED["combine_boxes"] = "the same"
+UNMEASURED["distort_box"] = "it draws a few numbers"
+UNMEASURED["random_crop"] = "no graph of today has it; it copies rows"
 UNMEASURED["project"] = "it is like CropAndResize, whose row there is"
 UNMEASURED["print"] = "it writes a line, or makes one"
 UNMEASURED.update(dict.fromkeys(("unicode_decode", "unicode_encode"),

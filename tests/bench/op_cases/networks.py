@@ -125,6 +125,16 @@ row("crop_and_resize", "CropAndResize", {
 row("resize_grad", "ResizeBilinearGrad ResizeBicubicGrad", {
     "x3": lambda n: [image(n, 3), image(n // 4, 3)]}, FLOAT, limit=False,
     heavy=10)
+row("scale_and_translate", "ScaleAndTranslate", {
+    "x3 up": lambda n: [image(n // 4, 3), [side(n // 3)] * 2, [2.0] * 2, [0.5] * 2],
+    "x3 down": lambda n: [image(n, 3), [side(n // 12)] * 2, [0.5] * 2, [0.5] * 2]},
+    FLOAT + ("uint8",), limit=False, heavy=10)
+row("scale_and_translate", "ScaleAndTranslateGrad", {
+    "x3": lambda n: [image(n, 3), image(n // 4, 3), [2.0] * 2, [0.5] * 2]}, FLOAT,
+    limit=False, heavy=10)
+row("glimpse", "ExtractGlimpse", {
+    "x3": lambda n: [image(n, 3), [side(n // 12)] * 2, [[0.1, 0.1]]]}, FLOAT,
+    limit=False)
 row("batch_norm", "FusedBatchNormV3", {"x64": lambda n: [
     image(n, 64), x(64), x(64), x(0), x(0)]}, FLOAT, {"is_training": True})
 row("conv", "Conv2DBackpropInput", {

@@ -317,6 +317,7 @@ static const char *const others[] = {
     "CropAndResize",
     "FusedBatchNormV3", "ResizeBilinear", "ResizeBicubic", "CropAndResize",
     "ImageProjectiveTransformV2", "ImageProjectiveTransformV3",
+    "ScaleAndTranslate",
     /* a straight line through steps: tests/conformance */
     "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars",
     "FakeQuantWithMinMaxVarsPerChannel", "QuantizeAndDequantize",
