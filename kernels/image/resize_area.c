@@ -9,10 +9,12 @@
 #include "kernels/core/families.h"
 #include "kernels/image/resize.h"
 
-/* Pixels [start, end), which may stand out of the image by rounding; then its
- * last pixel counts again. */
+/* The first pixel, `inner` whole ones behind it, and the last one, if there are
+ * several.  A span may stand out of the image by rounding; then the image's
+ * last pixel counts again, `again` times as a whole one. */
 struct span {
-    int64_t start, end;
+    int64_t first_at, last_at, inner, again;
+    bool several;
     float first, last;
 };
 
@@ -30,78 +32,121 @@ static float part(int64_t i, float at, float to, float whole)
     return (float)(i + 1) > to ? to - (float)i : 1;
 }
 
-static struct span span_at(int64_t i, float scale)
+static struct span span_at(int64_t i, float scale, int64_t width)
 {
     const float at = (float)i * scale, to = (float)(i + 1) * scale;
-    struct span s = {.start = (int64_t)floorf(at), .end = (int64_t)ceilf(to)};
+    const int64_t start = (int64_t)floorf(at), end = (int64_t)ceilf(to);
+    const int64_t whole = end - 1 < width ? end - 1 : width;
+    struct span s = {.first_at = tfd_resize_bound(start, width),
+                     .last_at = tfd_resize_bound(end - 1, width),
+                     .several = start + 1 != end};
 
-    s.first = part(s.start, at, to, scale);
-    s.last = (float)s.end > to ? to - (float)(s.end - 1) : 1;
+    if (start + 1 < whole)
+        s.inner = whole - start - 1;
+    if (end - start - 2 > s.inner)
+        s.again = end - start - 2 - s.inner;
+    s.first = part(start, at, to, scale);
+    s.last = (float)end > to ? to - (float)(end - 1) : 1;
     return s;
 }
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define AREA(name, T, TO)                                                     \
-    static inline float sum_of_##name(const T *row, int64_t depth,            \
-                                      int64_t width, const struct span *s)    \
-    {                                                                         \
-        const int64_t last = tfd_resize_bound(s->end - 1, width);             \
-        float sum =                                                           \
-            TO(row[tfd_resize_bound(s->start, width) * depth]) * s->first;    \
-                                                                              \
-        if (s->start + 1 == s->end)                                           \
-            return sum;                                                       \
-        for (int64_t x = s->start + 1; x < s->end - 1; x++)                   \
-            sum += TO(row[(x < width ? x : width - 1) * depth]);              \
-        return sum + TO(row[last * depth]) * s->last;                         \
-    }                                                                         \
-                                                                              \
-    static inline __attribute__((always_inline)) void add_row_##name(         \
-        const struct job *j, const T *row, int64_t depth, float weight,       \
-        float *y)                                                             \
-    {                                                                         \
-        for (int64_t x = 0; x < j->r.out[1]; x++, y += depth)                 \
-            for (int64_t c = 0; c < depth; c++)                               \
-                y[c] += sum_of_##name(row + c, depth, j->r.in[1],             \
-                                      &j->columns[x]) *                       \
-                        weight;                                               \
-    }                                                                         \
-                                                                              \
-    static void area_row_##name(const struct job *j, const T *image,          \
-                                int64_t i, float *y)                          \
-    {                                                                         \
-        const int64_t depth = j->r.channels, n = j->r.out[1] * depth;         \
-        const float scale = j->r.scale[0];                                    \
-        const float at = (float)i * scale, to = (float)(i + 1) * scale;       \
-                                                                              \
-        for (int64_t e = 0; e < n; e++)                                       \
-            y[e] = 0;                                                         \
-        for (int64_t v = (int64_t)floorf(at);                                 \
-             v < (int64_t)ceilf(to) && !tfd_halted(); v++) {                  \
-            const T *row =                                                    \
-                image + tfd_resize_bound(v, j->r.in[0]) * j->r.in[1] * depth; \
-                                                                              \
-            if (depth == 3)                                                   \
-                add_row_##name(j, row, 3, part(v, at, to, scale), y);         \
-            else                                                              \
-                add_row_##name(j, row, depth, part(v, at, to, scale), y);     \
-        }                                                                     \
-        for (int64_t e = 0; e < n; e++)                                       \
-            y[e] *= j->scale;                                                 \
-    }                                                                         \
-                                                                              \
-    static void area_##name(void *arg, int64_t begin, int64_t end)            \
-    {                                                                         \
-        const struct job *j = arg;                                            \
-        const int64_t high = j->r.out[0], depth = j->r.channels;              \
-                                                                              \
-        for (int64_t i = begin; i < end; i++)                                 \
-            area_row_##name(j,                                                \
-                            (const T *)j->r.x +                               \
-                                i / high * j->r.in[0] * j->r.in[1] * depth,   \
-                            i % high,                                         \
-                            (float *)j->r.y + i * j->r.out[1] * depth);       \
+#define FEW 4 /* channels */
+
+#define AREA(name, T, TO)                                                      \
+    static inline __attribute__((always_inline)) float sum_of_##name(          \
+        const T *row, int64_t depth, int64_t width, const struct span *s)      \
+    {                                                                          \
+        const T *x = row + s->first_at * depth;                                \
+        float sum = TO(*x) * s->first;                                         \
+                                                                               \
+        if (!s->several)                                                       \
+            return sum;                                                        \
+        for (int64_t i = 0; i < s->inner; i++)                                 \
+            sum += TO(*(x += depth));                                          \
+        for (int64_t i = 0; i < s->again; i++)                                 \
+            sum += TO(row[(width - 1) * depth]);                               \
+        return sum + TO(row[s->last_at * depth]) * s->last;                    \
+    }                                                                          \
+                                                                               \
+    /* Of a few channels the sums of a pixel stay in registers. */             \
+    static inline __attribute__((always_inline)) void add_few_##name(          \
+        const struct job *j, const T *row, int depth, float weight,            \
+        float *restrict y)                                                     \
+    {                                                                          \
+        const T *end = row + (j->r.in[1] - 1) * depth;                         \
+        const struct span *s = j->columns;                                     \
+                                                                               \
+        for (int64_t n = j->r.out[1]; n > 0; n--, y += depth, s++) {           \
+            const T *x = row + s->first_at * depth;                            \
+            float sum[FEW];                                                    \
+                                                                               \
+            for (int c = 0; c < depth; c++)                                    \
+                sum[c] = TO(x[c]) * s->first;                                  \
+            for (int64_t i = 0; i < s->inner; i++)                             \
+                for (int c = 0; c < depth; c++)                                \
+                    sum[c] += TO((x + (i + 1) * depth)[c]);                    \
+            for (int64_t i = 0; i < s->again; i++)                             \
+                for (int c = 0; c < depth; c++)                                \
+                    sum[c] += TO(end[c]);                                      \
+            if (s->several)                                                    \
+                for (int c = 0; c < depth; c++)                                \
+                    sum[c] += TO((row + s->last_at * depth)[c]) * s->last;     \
+            for (int c = 0; c < depth; c++)                                    \
+                y[c] += sum[c] * weight;                                       \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static void add_row_##name(const struct job *j, const T *row,              \
+                               int64_t depth, float weight, float *y)          \
+    {                                                                          \
+        const struct span *s = j->columns;                                     \
+                                                                               \
+        if (depth == 1)                                                        \
+            add_few_##name(j, row, 1, weight, y);                              \
+        else if (depth == 3)                                                   \
+            add_few_##name(j, row, 3, weight, y);                              \
+        else if (depth == 4)                                                   \
+            add_few_##name(j, row, 4, weight, y);                              \
+        else                                                                   \
+            for (int64_t x = 0; x < j->r.out[1]; x++, y += depth, s++)         \
+                for (int64_t c = 0; c < depth; c++)                            \
+                    y[c] +=                                                    \
+                        sum_of_##name(row + c, depth, j->r.in[1], s) * weight; \
+    }                                                                          \
+                                                                               \
+    static void area_row_##name(const struct job *j, const T *image,           \
+                                int64_t i, float *y)                           \
+    {                                                                          \
+        const int64_t depth = j->r.channels, n = j->r.out[1] * depth;          \
+        const float scale = j->r.scale[0];                                     \
+        const float at = (float)i * scale, to = (float)(i + 1) * scale;        \
+                                                                               \
+        for (int64_t e = 0; e < n; e++)                                        \
+            y[e] = 0;                                                          \
+        for (int64_t v = (int64_t)floorf(at);                                  \
+             v < (int64_t)ceilf(to) && !tfd_halted(); v++) {                   \
+            const T *row =                                                     \
+                image + tfd_resize_bound(v, j->r.in[0]) * j->r.in[1] * depth;  \
+                                                                               \
+            add_row_##name(j, row, depth, part(v, at, to, scale), y);          \
+        }                                                                      \
+        for (int64_t e = 0; e < n; e++)                                        \
+            y[e] *= j->scale;                                                  \
+    }                                                                          \
+                                                                               \
+    static void area_##name(void *arg, int64_t begin, int64_t end)             \
+    {                                                                          \
+        const struct job *j = arg;                                             \
+        const int64_t high = j->r.out[0], depth = j->r.channels;               \
+                                                                               \
+        for (int64_t i = begin; i < end; i++)                                  \
+            area_row_##name(j,                                                 \
+                            (const T *)j->r.x +                                \
+                                i / high * j->r.in[0] * j->r.in[1] * depth,    \
+                            i % high,                                          \
+                            (float *)j->r.y + i * j->r.out[1] * depth);        \
     }
 TFD_IMAGE_TYPES_AND_BFLOAT16(AREA)
 
@@ -116,7 +161,7 @@ static enum tfd_code new_spans(const struct tfd_resize *r,
                         "OOM when allocating the weights of %lld columns",
                         (long long)r->out[1]);
     for (int64_t i = 0; i < r->out[1]; i++)
-        ((struct span *)(*out)->data)[i] = span_at(i, r->scale[1]);
+        ((struct span *)(*out)->data)[i] = span_at(i, r->scale[1], r->in[1]);
     return TFD_OK;
 }
 
