@@ -25,19 +25,26 @@ bool tfd_crop_point_of(const struct tfd_crop *j, float at, int axis,
     return true;
 }
 
-bool tfd_crop_locate(const struct tfd_crop *j, int64_t b, int axis, int64_t i,
-                     struct tfd_crop_point *p)
+struct tfd_crop_line tfd_crop_line_of(const struct tfd_crop *j, int64_t b,
+                                      int axis)
 {
     const float from = j->boxes[4 * b + axis], to = j->boxes[4 * b + 2 + axis];
     const float last = (float)(j->size[axis] - 1);
     const int64_t n = j->crop[axis];
-    const float scale = n > 1 ? (to - from) * last / (float)(n - 1) : 0;
 
-    return tfd_crop_point_of(
-        j,
-        n > 1 ? from * last + (float)i * scale
-              : (float)(0.5 * (double)(from + to) * (double)last),
-        axis, p);
+    if (n > 1)
+        return (struct tfd_crop_line){from * last,
+                                      (to - from) * last / (float)(n - 1)};
+    return (struct tfd_crop_line){
+        (float)(0.5 * (double)(from + to) * (double)last), 0};
+}
+
+bool tfd_crop_locate(const struct tfd_crop *j, int64_t b, int axis, int64_t i,
+                     struct tfd_crop_point *p)
+{
+    const struct tfd_crop_line line = tfd_crop_line_of(j, b, axis);
+
+    return tfd_crop_point_of(j, line.first + (float)i * line.step, axis, p);
 }
 
 /* ---- Checks -------------------------------------------------------------- */

@@ -36,6 +36,12 @@ struct tfd_crop_point {
  * number. */
 bool tfd_crop_point_of(const struct tfd_crop *j, float at, int axis,
                        struct tfd_crop_point *p);
+/* The rows or columns of the crop of box b: one lies at first + i * step. */
+struct tfd_crop_line {
+    float first, step;
+};
+struct tfd_crop_line tfd_crop_line_of(const struct tfd_crop *j, int64_t b,
+                                      int axis);
 /* Where row or column i of the crop of box b lies. */
 bool tfd_crop_locate(const struct tfd_crop *j, int64_t b, int axis, int64_t i,
                      struct tfd_crop_point *p);

@@ -37,10 +37,35 @@ static enum tfd_code crop_prepare(const struct tfd_prepare *p, void *state,
 
 /* ---- CropAndResize ------------------------------------------------------- */
 
+/* Outside of the image. */
+static void fill_pixel(const struct tfd_crop *j, int64_t count, float *y)
+{
+    for (int64_t c = 0; c < count; c++)
+        y[c] = j->state->extrapolation;
+}
+
+/* tfd_crop_point_of() along a row, which asks it for each of its pixels. */
+static inline bool crop_column(const struct tfd_crop *j,
+                               const struct tfd_crop_line *columns, int64_t x,
+                               struct tfd_crop_point *p)
+{
+    const float at = columns->first + (float)x * columns->step;
+    const int64_t last = j->size[1] - 1;
+
+    if (j->state->nearest || !(at >= 0 && at <= (float)last))
+        return tfd_crop_point_of(j, at, 1, p);
+    p->low = (int64_t)at;
+    p->high = p->low + ((float)p->low < at);
+    p->lerp = at - (float)p->low;
+    p->low = p->low < last ? p->low : last;
+    p->high = p->high < last ? p->high : last;
+    return true;
+}
+
 #define CROP(name, T, TO)                                                    \
-    static void crop_pixel_##name(const T *top, const T *low, int64_t depth, \
-                                  const struct tfd_crop_point *v,            \
-                                  const struct tfd_crop_point *h, float *y)  \
+    static inline __attribute__((always_inline)) void crop_pixel_##name(     \
+        const T *top, const T *low, int64_t depth, float down,               \
+        const struct tfd_crop_point *h, float *restrict y)                   \
     {                                                                        \
         const int64_t left = h->low * depth, right = h->high * depth;        \
                                                                              \
@@ -49,35 +74,50 @@ static enum tfd_code crop_prepare(const struct tfd_prepare *p, void *state,
             const float above = a + (TO(top[right + c]) - a) * h->lerp;      \
             const float below = b + (TO(low[right + c]) - b) * h->lerp;      \
                                                                              \
-            y[c] = above + (below - above) * v->lerp;                        \
+            y[c] = above + (below - above) * down;                           \
+        }                                                                    \
+    }                                                                        \
+                                                                             \
+    static inline __attribute__((always_inline)) void crop_row_##name(       \
+        const struct tfd_crop *j, const T *image, int64_t depth,             \
+        const struct tfd_crop_line *columns, const struct tfd_crop_point *v, \
+        float *y)                                                            \
+    {                                                                        \
+        const int64_t line = j->size[1] * depth, n = j->crop[1];             \
+        const T *top = image + v->low * line;                                \
+        const T *low = image + v->high * line;                               \
+        struct tfd_crop_point h;                                             \
+                                                                             \
+        for (int64_t x = 0; x < n; x++, y += depth) {                        \
+            if (!crop_column(j, columns, x, &h))                             \
+                fill_pixel(j, depth, y);                                     \
+            else if (j->state->nearest)                                      \
+                for (int64_t c = 0; c < depth; c++)                          \
+                    y[c] = TO(top[h.low * depth + c]);                       \
+            else                                                             \
+                crop_pixel_##name(top, low, depth, v->lerp, &h, y);          \
         }                                                                    \
     }                                                                        \
                                                                              \
     static void crop_##name(void *arg, int64_t begin, int64_t end)           \
     {                                                                        \
         const struct tfd_crop *j = arg;                                      \
-        const int64_t depth = j->depth, line = j->size[1] * depth;           \
-        float *y = (float *)j->y + begin * j->crop[1] * depth;               \
+        const int64_t depth = j->depth, n = j->crop[1] * depth;              \
+        float *y = (float *)j->y + begin * n;                                \
                                                                              \
-        for (int64_t i = begin; i < end && !tfd_halted(); i++) {             \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++, y += n) {     \
             const int64_t b = i / j->crop[0];                                \
-            const T *image =                                                 \
-                (const T *)j->image + j->index[b] * j->size[0] * line;       \
-            struct tfd_crop_point v, h;                                      \
-            const bool in = tfd_crop_locate(j, b, 0, i % j->crop[0], &v);    \
+            const T *image = (const T *)j->image +                           \
+                             j->index[b] * j->size[0] * j->size[1] * depth;  \
+            const struct tfd_crop_line columns = tfd_crop_line_of(j, b, 1);  \
+            struct tfd_crop_point v;                                         \
                                                                              \
-            for (int64_t x = 0; x < j->crop[1]; x++, y += depth) {           \
-                if (!in || !tfd_crop_locate(j, b, 1, x, &h))                 \
-                    for (int64_t c = 0; c < depth; c++)                      \
-                        y[c] = j->state->extrapolation;                      \
-                else if (j->state->nearest)                                  \
-                    for (int64_t c = 0; c < depth; c++)                      \
-                        y[c] = TO(image[v.low * line + h.low * depth + c]);  \
-                else                                                         \
-                    crop_pixel_##name(image + v.low * line,                  \
-                                      image + v.high * line, depth, &v, &h,  \
-                                      y);                                    \
-            }                                                                \
+            if (!tfd_crop_locate(j, b, 0, i % j->crop[0], &v))               \
+                fill_pixel(j, n, y);                                         \
+            else if (depth == 3)                                             \
+                crop_row_##name(j, image, 3, &columns, &v, y);               \
+            else                                                             \
+                crop_row_##name(j, image, depth, &columns, &v, y);           \
         }                                                                    \
     }
 TFD_IMAGE_TYPES(CROP)
