@@ -22,15 +22,16 @@ struct job {
     int tap_count;
 };
 
-/* A row of the gradient, to those of the four rows that are not NULL. */
+/* A row of the gradient, to those of the four rows that are not NULL, none of
+ * which is anything that is read. */
 #define SPREAD(name, T, P)                                                    \
     static inline __attribute__((always_inline)) void add_##name(             \
-        const struct job *j, const float *dy,                                 \
-        const struct tfd_resize_taps *rows, T *const *to, int n,              \
-        int64_t depth)                                                        \
+        const struct job *j, const float *restrict dy,                        \
+        const struct tfd_resize_taps *restrict rows, T *const *restrict to,   \
+        int n, int64_t depth)                                                 \
     {                                                                         \
         for (int64_t x = 0; x < j->r.out[1]; x++, dy += depth) {              \
-            const struct tfd_resize_taps *t = &j->columns[x];                 \
+            const struct tfd_resize_taps *restrict t = &j->columns[x];        \
                                                                               \
             for (int e = 0; e < n; e++)                                       \
                 for (int f = 0; to[e] && f < n; f++) {                        \
