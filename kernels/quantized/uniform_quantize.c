@@ -10,7 +10,7 @@
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
-#include "kernels/quantized/quantized.h"
+#include "kernels/quantized/uniform.h"
 
 #include "common/base/alloc.h"
 
@@ -21,10 +21,9 @@ struct state {
 
 /* Of a channel. */
 struct scaling {
-    float scale;           /* what a number is multiplied with */
-    int32_t zero, to_zero; /* of the input and of the output */
-    int32_t multiplier;    /* UniformRequantize: times 2^(shift - 31) */
-    int shift;
+    float scale;                    /* what a number is multiplied with */
+    int32_t zero, to_zero;          /* of the input and of the output */
+    struct tfd_uniform_ratio ratio; /* UniformRequantize */
     int32_t low, high;
 };
 
@@ -74,13 +73,9 @@ static inline float dequantized(const struct scaling *c, int32_t x)
 
 static inline int32_t requantized(const struct scaling *c, int32_t x)
 {
-    const int right = 31 - c->shift;
-    const int64_t half = INT64_C(1) << (right - 1);
-    int64_t v = minus(rounded(x), c->zero) * (int64_t)c->multiplier;
+    const int32_t v = tfd_uniform_times(minus(rounded(x), c->zero), c->ratio);
 
-    v = (int64_t)((uint64_t)v + (uint64_t)half) >> right;
-    v = v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : v;
-    return clamp(plus((int32_t)v, c->to_zero), c);
+    return clamp(plus(v, c->to_zero), c);
 }
 
 /* Here the high limit wins. */
@@ -120,11 +115,11 @@ LOOP(clip_QINT32, int32_t, int32_t, clipped)
 
 /* ---- Checks -------------------------------------------------------------- */
 
-/* Scales and zero points, inputs `at` and `at` + 1, fit the axis. */
-static enum tfd_code check_scales(const struct tfd_kctx *k, int at,
-                                  int64_t axis, struct tfd_status *st)
+enum tfd_code tfd_uniform_check_scales(const struct tfd_kctx *k,
+                                       const struct tfd_shape *x, int at,
+                                       int64_t axis, struct tfd_status *st)
 {
-    const struct tfd_shape *x = &k->in[0].shape, *scales = &k->in[at].shape;
+    const struct tfd_shape *scales = &k->in[at].shape;
     char text[2][TFD_SHAPE_TEXT_MAX];
     const char *a = tfd_shape_text(scales, text[0]);
     const char *b = tfd_shape_text(&k->in[at + 1].shape, text[1]);
@@ -156,7 +151,13 @@ static enum tfd_code check_scales(const struct tfd_kctx *k, int at,
     return TFD_OK;
 }
 
-static bool all_positive(const struct tfd_tensor *t)
+static enum tfd_code check_scales(const struct tfd_kctx *k, int at,
+                                  int64_t axis, struct tfd_status *st)
+{
+    return tfd_uniform_check_scales(k, &k->in[0].shape, at, axis, st);
+}
+
+bool tfd_uniform_positive(const struct tfd_tensor *t)
 {
     const float *scale = tfd_tensor_data(t);
 
@@ -169,7 +170,7 @@ static bool all_positive(const struct tfd_tensor *t)
 static enum tfd_code check_positive(const struct tfd_kctx *k, const char *words,
                                     struct tfd_status *st)
 {
-    if (all_positive(&k->in[1]))
+    if (tfd_uniform_positive(&k->in[1]))
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT, "%s", words);
 }
@@ -268,9 +269,8 @@ static enum tfd_code dequantize(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- UniformRequantize --------------------------------------------------- */
 
-/* ratio as multiplier * 2^(shift - 31). */
-static enum tfd_code make_multiplier(double ratio, struct scaling *out,
-                                     struct tfd_status *st)
+enum tfd_code tfd_uniform_ratio(double ratio, struct tfd_uniform_ratio *out,
+                                struct tfd_status *st)
 {
     int64_t fixed;
 
@@ -290,7 +290,7 @@ static enum tfd_code make_multiplier(double ratio, struct scaling *out,
         fixed = INT32_MAX;
         out->shift = 30;
     }
-    out->multiplier = (int32_t)fixed;
+    out->fixed = (int32_t)fixed;
     return TFD_OK;
 }
 
@@ -305,8 +305,9 @@ static enum tfd_code to_requantize(const struct tfd_kctx *k,
                             .to_zero = int_at(k, 4, to),
                             .low = s->low,
                             .high = s->high};
-    return make_multiplier(
-        (double)scale_at(k, 1, from) / (double)scale_at(k, 3, to), out, st);
+    return tfd_uniform_ratio((double)scale_at(k, 1, from) /
+                                 (double)scale_at(k, 3, to),
+                             &out->ratio, st);
 }
 
 static enum tfd_code requantize(struct tfd_kctx *k, struct tfd_status *st)
@@ -315,7 +316,7 @@ static enum tfd_code requantize(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(check_scales(k, 1, s->axis, st));
     TFD_TRY(check_scales(k, 3, s->to_axis, st));
-    if (!all_positive(&k->in[1]) || !all_positive(&k->in[3]))
+    if (!tfd_uniform_positive(&k->in[1]) || !tfd_uniform_positive(&k->in[3]))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "input/output scales elements must be all positive.");
     return compute_uniform(k, TFD_QINT8, s->axis == -1 ? s->to_axis : s->axis,
@@ -352,7 +353,7 @@ static enum tfd_code clip(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Attributes ---------------------------------------------------------- */
 
-static enum tfd_code read_int32(const struct tfd_prepare *p, const char *name,
+enum tfd_code tfd_uniform_int32(const struct tfd_prepare *p, const char *name,
                                 int32_t *out, struct tfd_status *st)
 {
     int64_t value;
@@ -390,8 +391,8 @@ static enum tfd_code prepare_quantize(const struct tfd_prepare *p, void *state,
     struct state *s = state;
 
     TFD_TRY(prepare_axis(p, state, st));
-    TFD_TRY(read_int32(p, "quantization_min_val", &s->low, st));
-    return read_int32(p, "quantization_max_val", &s->high, st);
+    TFD_TRY(tfd_uniform_int32(p, "quantization_min_val", &s->low, st));
+    return tfd_uniform_int32(p, "quantization_max_val", &s->high, st);
 }
 
 static enum tfd_code prepare_requantize(const struct tfd_prepare *p,
@@ -399,8 +400,8 @@ static enum tfd_code prepare_requantize(const struct tfd_prepare *p,
 {
     struct state *s = state;
 
-    TFD_TRY(read_int32(p, "output_quantization_min_val", &s->low, st));
-    TFD_TRY(read_int32(p, "output_quantization_max_val", &s->high, st));
+    TFD_TRY(tfd_uniform_int32(p, "output_quantization_min_val", &s->low, st));
+    TFD_TRY(tfd_uniform_int32(p, "output_quantization_max_val", &s->high, st));
     TFD_TRY(read_scale_axis(p, "input_quantization_axis", &s->axis, st));
     TFD_TRY(read_scale_axis(p, "output_quantization_axis", &s->to_axis, st));
     if (s->axis >= 0 && s->to_axis >= 0 && s->axis != s->to_axis)
