@@ -132,4 +132,11 @@
  * their values; a program that forgets to delete them notices. */
 #define TFD_SESSION_TENSORS_MAX (1 << 20)
 
+/* Files that one RecordInput reads in turn; records that it holds back to
+ * shuffle them, of 24 bytes each beside what is in them, and their bytes. */
+#define TFD_RECORD_INPUT_FILES_MAX 64
+#define TFD_RECORD_INPUT_RECORDS_MAX (INT64_C(1) << 20)
+#define TFD_RECORD_INPUT_SIZE_MAX ((size_t)1 << 30)
+#define TFD_RECORD_INPUT_NAMES_SIZE_MAX ((size_t)1 << 26)
+
 #endif

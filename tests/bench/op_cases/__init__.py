@@ -26,6 +26,7 @@ UNMEASURED = {
     "tensor_list_push": "what TensorListPushBack does, whose rows there are",
     "tensor_map": "what TensorListSetItem does, whose rows there are",
     "mutex": "it waits, or makes a handle",
+    "record_input": "it reads files as ReaderRead does, a pipeline's",
     "restore": "it reads files as RestoreV2 does, whose rows there are",
     "session_tensor": "its outputs are the input's memory",
     "temporary": "it holds what variables do, whose rows there are",
