@@ -222,6 +222,93 @@ static void one_tensor_comes_back(void **state)
     tfd_bytes_deinit(&b);
 }
 
+/* Pairs i -> -i of a map, without every third. */
+static struct tfd_variant *map_of(int count)
+{
+    struct tfd_variant *m = tfd_variant_new(TFD_VARIANT_MAP, NULL);
+
+    assert_non_null(m);
+    for (int i = 0; i < count; i++) {
+        struct tfd_tensor key = number((float)i), value = number((float)-i);
+
+        assert_int_equal(tfd_variant_map_put(m, &key, &value, NULL), TFD_OK);
+        tfd_tensor_unref(&key);
+    }
+    for (int i = 0; i < count; i += 3) {
+        struct tfd_tensor key = number((float)i);
+
+        tfd_variant_map_remove(m, tfd_variant_map_find(m, &key));
+        tfd_tensor_unref(&key);
+    }
+    return m;
+}
+
+static void check_map(const struct tfd_variant *m, int count)
+{
+    assert_int_equal(m->kind, TFD_VARIANT_MAP);
+    assert_int_equal(m->pairs, count - (count + 2) / 3);
+    for (int i = 0; i < count + 5; i++) {
+        struct tfd_tensor key = number((float)i);
+        int32_t at = tfd_variant_map_find(m, &key);
+
+        assert_int_equal(at >= 0, i < count && i % 3 != 0);
+        if (at >= 0)
+            assert_true(is_number(&m->tensors[at + 1], (float)-i));
+        tfd_tensor_unref(&key);
+    }
+}
+
+static void a_map_finds_and_comes_back(void **state)
+{
+    static const int counts[] = {0, 1, 2, 7, 8, 9, 300};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+        struct tfd_variant *m = map_of(counts[i]), *back;
+        struct tfd_variant *copy = tfd_variant_copy(m, NULL);
+        struct tfd_bytes b = written(m);
+
+        check_map(m, counts[i]);
+        tfd_variant_unref(m);
+        check_map(copy, counts[i]);
+        tfd_variant_unref(copy);
+        assert_int_equal(
+            tfd_variant_decode(tfd_bytes_view(&b), NULL, &back, NULL), TFD_OK);
+        check_map(back, counts[i]);
+        tfd_variant_unref(back);
+        tfd_bytes_deinit(&b);
+    }
+}
+
+static void half_a_pair_is_no_map(void **state)
+{
+    struct tfd_variant *m = tfd_variant_new(TFD_VARIANT_MAP, NULL), *back;
+    struct tfd_tensor t = number(4);
+    struct tfd_bytes b;
+
+    (void)state;
+    assert_int_equal(tfd_variant_set(m, 0, &t, NULL), TFD_OK);
+    b = written(m);
+    assert_int_equal(tfd_variant_decode(tfd_bytes_view(&b), NULL, &back, NULL),
+                     TFD_INVALID_ARGUMENT);
+    tfd_variant_unref(m);
+    tfd_bytes_deinit(&b);
+}
+
+static void a_map_is_no_key(void **state)
+{
+    struct tfd_variant *m = map_of(0), *inner = map_of(4);
+    struct tfd_tensor key, value = number(1);
+
+    (void)state;
+    assert_int_equal(tfd_variant_tensor(inner, &key, NULL), TFD_OK);
+    assert_int_equal(tfd_variant_map_put(m, &key, &value, NULL),
+                     TFD_INVALID_ARGUMENT);
+    assert_int_equal(m->pairs, 0);
+    tfd_tensor_unref(&key);
+    tfd_variant_unref(m);
+}
+
 static void a_compressed_element_comes_back(void **state)
 {
     static const struct tfd_shape scalar = {0, {0}};
@@ -287,6 +374,9 @@ int main(void)
         cmocka_unit_test(a_list_with_holes_comes_back),
         cmocka_unit_test(an_optional_comes_back),
         cmocka_unit_test(one_tensor_comes_back),
+        cmocka_unit_test(a_map_finds_and_comes_back),
+        cmocka_unit_test(half_a_pair_is_no_map),
+        cmocka_unit_test(a_map_is_no_key),
         cmocka_unit_test(a_compressed_element_comes_back),
         cmocka_unit_test(every_cut_and_every_changed_byte_is_survived),
     };
