@@ -58,9 +58,10 @@ enum tfd_code tfd_random_seeds(const struct tfd_kctx *k, int arg,
 #define COUNTER_WORDS 2
 
 /* TensorFlow takes the number of the algorithm for the least length, and so
- * reads behind a counter of one word. */
+ * reads behind a counter of fewer than `words`. */
 static enum tfd_code check_counter(const struct tfd_tensor *counter,
-                                   int64_t algorithm, struct tfd_status *st)
+                                   int64_t algorithm, int words,
+                                   struct tfd_status *st)
 {
     const struct tfd_shape *s = &counter->shape;
     int64_t least =
@@ -68,7 +69,7 @@ static enum tfd_code check_counter(const struct tfd_tensor *counter,
     char text[TFD_SHAPE_TEXT_MAX];
 
     if (s->rank == 1 && s->dim[0] >= least)
-        least = COUNTER_WORDS;
+        least = words;
     if (s->rank != 1 || s->dim[0] < least)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "counter must be a vector with length at least %lld; "
@@ -80,7 +81,7 @@ static enum tfd_code check_counter(const struct tfd_tensor *counter,
 
 static enum tfd_code check_shapes(const struct tfd_tensor *key,
                                   const struct tfd_tensor *counter,
-                                  const struct tfd_tensor *algorithm,
+                                  const struct tfd_tensor *algorithm, int words,
                                   struct tfd_status *st)
 {
     char text[TFD_SHAPE_TEXT_MAX];
@@ -94,7 +95,7 @@ static enum tfd_code check_shapes(const struct tfd_tensor *key,
                         "key must have shape [1], not %s. (Note that batched "
                         "keys are not supported yet.)",
                         tfd_shape_text(&key->shape, text));
-    return check_counter(counter, tfd_check_int_at(algorithm, 0), st);
+    return check_counter(counter, tfd_check_int_at(algorithm, 0), words, st);
 }
 
 enum tfd_code tfd_random_key_check(const struct tfd_kctx *k, int arg,
@@ -102,10 +103,24 @@ enum tfd_code tfd_random_key_check(const struct tfd_kctx *k, int arg,
 {
     int64_t algorithm;
 
-    TFD_TRY(check_shapes(&k->in[arg], &k->in[arg + 1], &k->in[arg + 2], st));
+    TFD_TRY(check_shapes(&k->in[arg], &k->in[arg + 1], &k->in[arg + 2],
+                         COUNTER_WORDS, st));
     algorithm = tfd_check_int_at(&k->in[arg + 2], 0);
     if ((outputs > 0 || algorithm < 0 || algorithm > TFD_RANDOM_AUTO) &&
         algorithm != TFD_RANDOM_PHILOX && algorithm != TFD_RANDOM_AUTO)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Unsupported algorithm id: %lld", (long long)algorithm);
+    return TFD_OK;
+}
+
+enum tfd_code tfd_random_key_check_philox(const struct tfd_kctx *k, int arg,
+                                          struct tfd_status *st)
+{
+    int64_t algorithm;
+
+    TFD_TRY(check_shapes(&k->in[arg], &k->in[arg + 1], &k->in[arg + 2], 1, st));
+    algorithm = tfd_check_int_at(&k->in[arg + 2], 0);
+    if (algorithm != TFD_RANDOM_PHILOX && algorithm != TFD_RANDOM_AUTO)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Unsupported algorithm id: %lld", (long long)algorithm);
     return TFD_OK;

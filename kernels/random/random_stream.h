@@ -44,6 +44,10 @@ enum tfd_code tfd_random_seeds(const struct tfd_kctx *k, int arg,
 enum tfd_code tfd_random_key_check(const struct tfd_kctx *k, int arg,
                                    int64_t outputs,
                                    struct tfd_status *st) TFD_MUST_USE;
+/* The same for who reads one word of the counter; the algorithm has to be here
+ * also where there are no outputs. */
+enum tfd_code tfd_random_key_check_philox(const struct tfd_kctx *k, int arg,
+                                          struct tfd_status *st) TFD_MUST_USE;
 /* The generator of a key and of the words of a counter. */
 static inline TFD_DEVICE struct tfd_philox
 tfd_random_keyed(const uint64_t *key, const uint64_t *counter)

@@ -1,5 +1,5 @@
 /*
- * topk.c - TopK, TopKV2.
+ * topk.c - TopK, TopKV2, ApproxTopK.
  *
  * The k best of a row are kept in a heap whose root is the worst of them, so
  * that nearly every element of a long row costs one comparison with the root;
@@ -374,6 +374,17 @@ static const struct tfd_opdef ops[] = {
         .shape = top_shape,
         .grad = top_gradient,
     },
+    {
+        .name = "ApproxTopK",
+        .inputs = "input: T",
+        .outputs = "values: T, indices: int32",
+        .attrs = "k: int >= 0; reduction_dimension: int = -1; "
+                 "recall_target: float = 0.95; is_max_k: bool = true; "
+                 "reduction_input_size_override: int = -1; "
+                 "aggregate_to_topk: bool = true; T: {half, bfloat16, float}",
+        .shape = tfd_approx_topk_shape,
+        .grad = tfd_approx_topk_gradient,
+    },
 };
 
 #define TOP(name, number, T)                                                \
@@ -381,8 +392,13 @@ static const struct tfd_opdef ops[] = {
                .prepare = tfd_topk_prepare, .state_size = sizeof(int64_t)), \
         TFD_KERNEL("TopKV2", name, top_compute, rows_##name),
 
-static const struct tfd_kernel kernels[] = {TFD_REAL_DTYPES(TOP)
-                                                TFD_HALF_DTYPES(TOP)};
+#define APPROX(name)                                         \
+    TFD_KERNEL("ApproxTopK", name, top_compute, rows_##name, \
+               .prepare = tfd_approx_topk_prepare,           \
+               .state_size = sizeof(int64_t)),
+
+static const struct tfd_kernel kernels[] = {TFD_REAL_DTYPES(
+    TOP) TFD_HALF_DTYPES(TOP) APPROX(HALF) APPROX(BFLOAT16) APPROX(FLOAT)};
 
 const struct tfd_family tfd_family_topk = {
     .name = "topk",

@@ -25,4 +25,13 @@ enum tfd_code tfd_topk_outputs(struct tfd_kctx *k, int64_t *columns,
 enum tfd_code tfd_topk_lookup_output(struct tfd_kctx *k,
                                      struct tfd_status *st) TFD_MUST_USE;
 
+/* ---- approx_topk.c: of ApproxTopK, which a CPU does exactly -------------- */
+
+enum tfd_code tfd_approx_topk_prepare(const struct tfd_prepare *p, void *state,
+                                      struct tfd_status *st);
+enum tfd_code tfd_approx_topk_shape(struct tfd_shape_ctx *s,
+                                    struct tfd_status *st);
+enum tfd_code tfd_approx_topk_gradient(struct tfd_grad *g,
+                                       struct tfd_status *st);
+
 #endif

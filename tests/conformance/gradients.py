@@ -176,6 +176,16 @@ def mixed():
                               transpose_a=a, transpose_b=b), x, y)
 
 
+def chosen():
+    """What picks and pools by values: in float, and of shapes that are known."""
+    for k, dims in ((3, (7,)), (2, (3, 5)), (4, (2, 3, 4)), (0, (2, 3))):
+        case("ApproxTopK in float, %d of %s" % (k, dims), lambda x, k=k: raw.ApproxTopK(
+            input=tf.cast(x, tf.float32), k=k)[0], dims, unknown=False)
+    for dims in ((1, 6), (4, 9)):
+        case("IsotonicRegression of %s" % (dims,), lambda x: raw.IsotonicRegression(
+            input=x, output_dtype=tf.float64)[0] ** 2, dims, unknown=False)
+
+
 def ragged():
     one, two = np.array([0, 2, 2, 3]), [np.array([0, 2, 3]), np.array([0, 1, 3, 3])]
     case("RaggedTensorToSparse", lambda x: raw.RaggedTensorToSparse(
@@ -475,7 +485,7 @@ def images():
 
 
 for fill in (reductions, slices, gathers, batches, others, einsums, integrals,
-             sparse, ragged, mixed, images, conditionals, loops, transforms):
+             sparse, chosen, ragged, mixed, images, conditionals, loops, transforms):
     fill()
 
 

@@ -103,6 +103,13 @@ UNMEASURED.update({
     "ragged_fill": "what SparseFillEmptyRows does, whose row there is",
     "edit_distance": "its time is the product of two lengths, not a size's",
 })
+UNMEASURED.update({
+    "immutable_const": "its time is the file's, as ReadFile's",
+    "isotonic": "its time is that of the values, which pool more or less",
+    "nearest": "the product is MatMul's and the choice TopKV2's, whose rows there are",
+    "parallel_concat": "copies of rows, as Pack's, whose row there is",
+    "stochastic_cast": "one thread follows the stream, as in TensorFlow",
+})
 UNMEASURED.update(dict.fromkeys(
     ("dequantize", "quantized_concat", "quantized_layers", "quantized_norm",
      "quantized_pairs", "quantized_pool", "quantized_resize", "requantize",

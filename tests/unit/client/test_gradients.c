@@ -310,6 +310,8 @@ static const char *const others[] = {
     "CompositeTensorVariantToComponents", "SparseTensorToCSRSparseMatrix",
     "DenseToCSRSparseMatrix", "CSRSparseMatrixToSparseTensor",
     "CSRSparseMatrixToDense", "SparseMatrixTranspose",
+    "RaggedGather", "RaggedTensorToTensor", "SparseMatMul", "ApproxTopK",
+    "IsotonicRegression",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
     "FusedBatchNormV3", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
