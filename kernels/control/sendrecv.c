@@ -59,8 +59,10 @@ static void recv_start(struct tfd_kctx *k)
     }
 
 static const struct tfd_opdef ops[] = {
+    SEND("Send"),
     SEND("_Send"),
     SEND("_HostSend"),
+    RECV("Recv"),
     RECV("_Recv"),
     RECV("_HostRecv"),
     {
@@ -86,10 +88,8 @@ static const struct tfd_opdef ops[] = {
                    .state_size = sizeof(struct end), .flags = TFD_KERNEL_DEAD)
 
 static const struct tfd_kernel kernels[] = {
-    SEND_ROW("_Send"),
-    SEND_ROW("_HostSend"),
-    RECV_ROW("_Recv"),
-    RECV_ROW("_HostRecv"),
+    SEND_ROW("Send"), SEND_ROW("_Send"), SEND_ROW("_HostSend"),
+    RECV_ROW("Recv"), RECV_ROW("_Recv"), RECV_ROW("_HostRecv"),
 };
 
 const struct tfd_family tfd_family_sendrecv = {

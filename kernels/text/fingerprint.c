@@ -3,8 +3,8 @@
  *
  * The definition is that of FarmHash (Geoff Pike, 2014), where Fingerprint64 is
  * the hash "na" of 64 bits: one mixture for each range of lengths, and above 64
- * bytes a state of 56 bytes through which blocks of 64 go.  Words are little
- * endian.
+ * bytes a state of 56 bytes through which blocks of 64 go.  Fingerprint128 is
+ * CityHash128 of the same parts.  Words are little endian.
  */
 #include "kernels/text/fingerprint.h"
 
@@ -163,4 +163,101 @@ uint64_t tfd_fingerprint_of(struct tfd_str bytes)
     if (bytes.size <= 64)
         return up_to_64(bytes.data, bytes.size);
     return over_64(bytes.data, bytes.size);
+}
+
+/* ---- Of 128 bits --------------------------------------------------------- */
+
+#define LONG_BLOCK (2 * BLOCK)
+#define TAIL_BLOCK 32
+
+static uint64_t mix_long(uint64_t u, uint64_t v)
+{
+    return mix(u, v, UINT64_C(0x9ddfea08eb382d69));
+}
+
+static void long_of_short(const char *s, size_t n, struct pair seed,
+                          uint64_t out[2])
+{
+    uint64_t a = seed.first, b = seed.second, c, d;
+
+    if (n <= 16) {
+        a = fold(a * K1) * K1;
+        c = b * K1 + up_to_16(s, n);
+        d = fold(a + (n >= 8 ? word(s) : c));
+    } else {
+        c = mix_long(word(s + n - 8) + K1, a);
+        d = mix_long(b + n, c + word(s + n - 16));
+        a += d;
+        for (size_t at = 0; at + 16 < n; at += 16) {
+            a = (a ^ fold(word(s + at) * K1) * K1) * K1;
+            b ^= a;
+            c = (c ^ fold(word(s + at + 8) * K1) * K1) * K1;
+            d ^= c;
+        }
+    }
+    a = mix_long(a, c);
+    b = mix_long(d, b);
+    out[0] = a ^ b;
+    out[1] = mix_long(b, a);
+}
+
+/* What is left is read by blocks from its end, the first of which may begin
+ * before it. */
+static void take_tail(struct state *t, const char *s, size_t left)
+{
+    for (size_t done = 0; done < left;) {
+        const char *at;
+
+        done += TAIL_BLOCK;
+        at = s + left - done;
+        t->y = rotate(t->x + t->y, 42) * K0 + t->v.second;
+        t->w.first += word(at + 16);
+        t->x = t->x * K0 + t->w.first;
+        t->z += t->w.second + word(at);
+        t->w.second += t->v.first;
+        t->v = weak(at, t->v.first + t->z, t->v.second);
+        t->v.first *= K0;
+    }
+}
+
+static void long_of_long(const char *s, size_t n, struct pair seed,
+                         uint64_t out[2])
+{
+    struct state t = {.x = seed.first, .y = seed.second, .z = n * K1};
+
+    t.v.first = rotate(t.y ^ K1, 49) * K1 + word(s);
+    t.v.second = rotate(t.v.first, 42) * K1 + word(s + 8);
+    t.w.first = rotate(t.y + t.z, 35) * K1 + t.x;
+    t.w.second = rotate(t.x + word(s + 88), 53) * K1;
+    for (; n >= LONG_BLOCK; n -= LONG_BLOCK, s += LONG_BLOCK) {
+        take_block(&t, s, K1, 1);
+        take_block(&t, s + BLOCK, K1, 1);
+    }
+    t.x += rotate(t.v.first + t.z, 49) * K0;
+    t.y = t.y * K0 + rotate(t.w.second, 37);
+    t.z = t.z * K0 + rotate(t.w.first, 27);
+    t.w.first *= 9;
+    t.v.first *= K0;
+    take_tail(&t, s, n);
+    t.x = mix_long(t.x, t.v.first);
+    t.y = mix_long(t.y + t.z, t.w.first);
+    out[0] = mix_long(t.x + t.v.second, t.w.second) + t.y;
+    out[1] = mix_long(t.x + t.w.second, t.y + t.v.second);
+}
+
+void tfd_fingerprint_long(struct tfd_str bytes, uint64_t out[2])
+{
+    struct pair seed = {K0, K1};
+    const char *s = bytes.data;
+    size_t n = bytes.size;
+
+    if (n >= 16) {
+        seed = (struct pair){word(s), word(s + 8) + K0};
+        s += 16;
+        n -= 16;
+    }
+    if (n < LONG_BLOCK)
+        long_of_short(s, n, seed, out);
+    else
+        long_of_long(s, n, seed, out);
 }

@@ -62,6 +62,7 @@ BEGIN {
     beside["kernels/io"] = "core"
     beside["kernels/layout"] = "core vector"
     beside["kernels/linalg"] = "core vector"
+    beside["kernels/linear"] = "core random state text"
     beside["kernels/list"] = "core"
     beside["kernels/math"] = "core layout list state vector"
     beside["kernels/nn"] = "conv core io layout " \

@@ -105,6 +105,11 @@ UNMEASURED.update({
 })
 UNMEASURED.update({
     "immutable_const": "its time is the file's, as ReadFile's",
+    "abort": "it does nothing but fail",
+    "file_configuration": "it does nothing but fail",
+    "for_loop": "its time is that of the function it calls",
+    "list_array": "its outputs are the inputs' memory",
+    "sdca": "its time is that of random steps through a model's weights",
     "isotonic": "its time is that of the values, which pool more or less",
     "nearest": "the product is MatMul's and the choice TopKV2's, whose rows there are",
     "parallel_concat": "copies of rows, as Pack's, whose row there is",

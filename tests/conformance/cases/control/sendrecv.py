@@ -17,3 +17,27 @@ def every_type_is_fed_and_fetched(side):
                 out["%s %s" % (dtype.name, dims)] = attempt(
                     session, y, {p: sample(dtype, dims)})
     return out
+
+
+@scenario("Send Recv")
+@fresh_graph
+def ends_that_a_graph_names(side):
+    """Both in one step, of one device."""
+    graph, out = tf.get_default_graph(), {}
+    own = "/job:%s/replica:0/task:0/device:CPU:0" % ("worker" if side.target else "localhost")
+
+    def ends(value, name):
+        common = {"tensor_name": tf.AttrValue(s=name.encode()),
+                  "send_device": tf.AttrValue(s=own.encode()),
+                  "recv_device": tf.AttrValue(s=own.encode()),
+                  "send_device_incarnation": tf.AttrValue(i=1)}
+        kind = tf.AttrValue(type=value.dtype.as_datatype_enum)
+        sent = graph.create_op("Send", [value], [], attrs=dict(common, T=kind))
+        with tf.control_dependencies([sent]):
+            return graph.create_op("Recv", [], [value.dtype], attrs=dict(
+                common, tensor_type=kind)).outputs[0]
+
+    with side.session() as session:
+        for dtype in FED:
+            out[dtype.name] = attempt(session, ends(tf.constant(sample(dtype)), dtype.name))
+    return out
