@@ -161,9 +161,9 @@ static enum tfd_code take_points(struct clusters *c, int64_t count, float *out,
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-static enum tfd_code check_scalar(const struct tfd_kctx *k, int arg,
-                                  const char *name, int64_t *out,
-                                  struct tfd_status *st)
+static enum tfd_code check_lone(const struct tfd_kctx *k, int arg,
+                                const char *name, int64_t *out,
+                                struct tfd_status *st)
 {
     if (k->in[arg].shape.rank != 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -182,9 +182,9 @@ static enum tfd_code check_clusters(const struct tfd_kctx *k,
     if (s->rank != 2)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Input points should be a matrix.");
-    TFD_TRY(check_scalar(k, 1, "num_to_sample", wanted, st));
-    TFD_TRY(check_scalar(k, 2, "seed", &seed, st));
-    TFD_TRY(check_scalar(k, 3, "num_retries_per_sample", &c->tries, st));
+    TFD_TRY(check_lone(k, 1, "num_to_sample", wanted, st));
+    TFD_TRY(check_lone(k, 2, "seed", &seed, st));
+    TFD_TRY(check_lone(k, 3, "num_retries_per_sample", &c->tries, st));
     c->count = s->dim[0];
     c->size = s->dim[1];
     if (c->count <= 0)
@@ -265,7 +265,7 @@ static enum tfd_code chain_compute(struct tfd_kctx *k, struct tfd_status *st)
     if (k->in[0].shape.rank != 1)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Input distances should be a vector.");
-    TFD_TRY(check_scalar(k, 1, "seed", &seed, st));
+    TFD_TRY(check_lone(k, 1, "seed", &seed, st));
     count = tfd_tensor_elements(&k->in[0]);
     if (count == 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,

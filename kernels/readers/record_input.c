@@ -58,8 +58,8 @@ struct record_input {
 
 /* ---- Attributes ---------------------------------------------------------- */
 
-static enum tfd_code check_counts(const struct record_input *r,
-                                  struct tfd_status *st)
+static enum tfd_code check_numbers(const struct record_input *r,
+                                   struct tfd_status *st)
 {
     if (r->parallelism < 0)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -97,7 +97,7 @@ static enum tfd_code input_prepare(const struct tfd_prepare *p, void *state,
     if (tfd_data_file_compression(compression, &r->compression, NULL) != TFD_OK)
         r->compression = TFD_DATA_PLAIN;
     r->seed = r->random = (uint64_t)seed;
-    TFD_TRY(check_counts(r, st));
+    TFD_TRY(check_numbers(r, st));
     r->parallelism = within(r->parallelism, 1, TFD_RECORD_INPUT_FILES_MAX);
     r->buffer_max = within(r->buffer_max, 1, TFD_RECORD_INPUT_RECORDS_MAX);
     return TFD_OK;

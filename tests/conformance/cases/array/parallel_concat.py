@@ -55,8 +55,9 @@ def concat_as_it_is_rewritten(side):
 
     def update(value, row, at):
         return graph.create_op(
-            "_ParallelConcatUpdate", [value, tf.constant(row, value.dtype)], [value.dtype],
-            attrs=attr(T=value.dtype.as_datatype_enum, loc=at)).outputs[0]
+            "_ParallelConcatUpdate",
+            [value, tf.constant(np.array(row).astype(value.dtype.as_numpy_dtype))],
+            [value.dtype], attrs=attr(T=value.dtype.as_datatype_enum, loc=at)).outputs[0]
 
     with side.session() as session:
         for dtype in (tf.float32, tf.int64, tf.bool, tf.complex128):

@@ -1,4 +1,6 @@
 """Cases of kernels/sparse/sparse_map.c: what is put in comes out once."""
+import re
+
 import numpy as np
 
 from tests.cluster.client import tf
@@ -114,7 +116,10 @@ def what_a_map_does_not_have(side):
         out += [m.one(four), m.one(GIVEN["vector"]), m.take([8, 9]),
                 m.take([8])]
         out += [m.one(four), m.one(GIVEN["none"]), m.take([11, 10])]
-        out += [Map(session, "_mine").one(four), Map(session, "").take([0])]
+        # TensorFlow counts what has no name in all of its process.
+        unnamed = Map(session, "").take([0])
+        out += [Map(session, "_mine").one(four),
+                re.sub(r" _[0-9]+_", " _0_", unnamed)]
         return numbered(out)
 
 
