@@ -4,6 +4,7 @@
 #include "common/base/variant.h"
 
 #include "common/base/atomic.h"
+#include "common/base/container.h"
 #include "common/base/hash.h"
 #include "config/limits.h"
 
@@ -201,6 +202,8 @@ static uint64_t hash_key(const struct tfd_tensor *key)
     const struct tfd_tstring *texts = tfd_tensor_data(key);
     uint64_t hash = tfd_hash_number((uint64_t)key->dtype);
 
+    for (int i = 0; i < key->shape.rank; i++)
+        hash = tfd_hash_number(hash ^ (uint64_t)key->shape.dim[i]);
     if (key->dtype != TFD_STRING)
         return hash ^ tfd_hash_str(key_bytes(key));
     for (int64_t i = 0; i < tfd_tensor_elements(key); i++)
@@ -347,10 +350,20 @@ struct tfd_variant_object *tfd_variant_object_ref(struct tfd_variant_object *o)
     return o;
 }
 
+static void end_object(struct tfd_deferred *u)
+{
+    struct tfd_variant_object *o =
+        TFD_CONTAINER_OF(u, struct tfd_variant_object, end);
+
+    o->type->free(o);
+}
+
 void tfd_variant_object_unref(struct tfd_variant_object *o)
 {
-    if (o && tfd_refs_drop(&o->refs))
-        o->type->free(o);
+    if (!o || !tfd_refs_drop(&o->refs))
+        return;
+    o->end.run = end_object;
+    tfd_lock_defer(&o->end);
 }
 
 enum tfd_code tfd_variant_object_tensor(struct tfd_variant_object *take,

@@ -33,6 +33,7 @@
 
 #include "common/base/tensor.h"
 #include "common/proto/tensor_proto.h"
+#include "common/thread/lock.h"
 
 struct tfd_variant_object;
 
@@ -49,8 +50,8 @@ enum tfd_variant_kind {
 };
 
 struct tfd_variant_object_type {
-    const char *name; /* "Dataset": for messages */
-    void (*free)(struct tfd_variant_object *o);
+    const char *name;                           /* "Dataset": for messages */
+    void (*free)(struct tfd_variant_object *o); /* no lock is held */
 };
 
 /* First member of what an OBJECT refers to. */
@@ -58,6 +59,7 @@ struct tfd_variant_object {
     int refs;  /* atomic */
     int depth; /* as a variant's: variants behind it, one within the other */
     const struct tfd_variant_object_type *type;
+    struct tfd_deferred end; /* it is freed when no lock is held */
 };
 
 struct tfd_variant {

@@ -4,6 +4,7 @@
 #include "common/resource/resource.h"
 
 #include "common/base/atomic.h"
+#include "common/base/container.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -22,10 +23,17 @@ struct tfd_resource *tfd_resource_ref(struct tfd_resource *r)
     return r;
 }
 
+static void end_resource(struct tfd_deferred *u)
+{
+    struct tfd_resource *r = TFD_CONTAINER_OF(u, struct tfd_resource, end);
+
+    r->type->free(r);
+}
+
 void tfd_resource_unref(struct tfd_resource *r)
 {
-    if (!r)
+    if (!r || !tfd_refs_drop(&r->refs))
         return;
-    if (tfd_refs_drop(&r->refs))
-        r->type->free(r);
+    r->end.run = end_resource;
+    tfd_lock_defer(&r->end);
 }

@@ -8,12 +8,14 @@
 #ifndef TFD_COMMON_RESOURCE_H
 #define TFD_COMMON_RESOURCE_H
 
+#include "common/thread/lock.h"
+
 struct tfd_resource;
 
 struct tfd_resource_type {
     const char *name; /* "N10tensorflow3VarE": as TensorFlow names it */
     const char *what; /* for messages: "variable" */
-    void (*free)(struct tfd_resource *r);
+    void (*free)(struct tfd_resource *r); /* no lock is held */
     /* Lets go of what it holds, which may be handles of itself, when nobody
      * shall find it any more; NULL: nothing like that.  No lock is held. */
     void (*empty)(struct tfd_resource *r);
@@ -25,6 +27,7 @@ struct tfd_resource {
     int refs;    /* atomic */
     int removed; /* atomic */
     const struct tfd_resource_type *type;
+    struct tfd_deferred end; /* its memory goes when no lock is held */
 };
 
 void tfd_resource_init(struct tfd_resource *r,

@@ -11,6 +11,8 @@
 #include <time.h>
 
 static _Thread_local uint32_t held;
+static _Thread_local struct tfd_deferred *postponed;
+static _Thread_local bool runs_postponed;
 
 static_assert(TFD_LOCK_RANK_COUNT <= 32, "held has a bit for each rank");
 
@@ -40,11 +42,36 @@ void tfd_lock(struct tfd_lock *l)
     held |= 1u << l->rank;
 }
 
+/* One after the other: what they postpone is run here, not within them. */
+static void run_postponed(void)
+{
+    runs_postponed = true;
+    while (postponed) {
+        struct tfd_deferred *u = postponed;
+
+        postponed = u->next;
+        u->run(u);
+    }
+    runs_postponed = false;
+}
+
 void tfd_unlock(struct tfd_lock *l)
 {
     assert(tfd_lock_held(l));
     held &= ~(1u << l->rank);
     must(pthread_mutex_unlock(&l->mutex));
+    if (postponed && !held && !runs_postponed)
+        run_postponed();
+}
+
+void tfd_lock_defer(struct tfd_deferred *u)
+{
+    if (!held) {
+        u->run(u);
+        return;
+    }
+    u->next = postponed;
+    postponed = u;
 }
 
 bool tfd_lock_held(const struct tfd_lock *l)

@@ -57,6 +57,17 @@ void tfd_unlock(struct tfd_lock *l);
 /* The calling thread holds a lock of this rank: for assertions. */
 bool tfd_lock_held(const struct tfd_lock *l);
 
+/* What waits until the calling thread holds no lock: the end of an object that
+ * takes locks of its own, wherever its last reference was dropped. */
+struct tfd_deferred {
+    struct tfd_deferred *next;
+    void (*run)(struct tfd_deferred *u); /* may free u */
+};
+
+/* At once where the thread holds none; else by the tfd_unlock() of its last
+ * one. */
+void tfd_lock_defer(struct tfd_deferred *u);
+
 /* Waits may end without a signal, so they stand in a loop. */
 struct tfd_cond {
     pthread_cond_t cond;

@@ -34,7 +34,7 @@ BEGIN {
     beside["common/graph"] = "base proto"
     beside["common/proto"] = "base graph"
     beside["common/thread"] = "base"
-    beside["common/resource"] = "base proto"
+    beside["common/resource"] = "base proto thread"
     beside["rpc/core"] = "conn"
     beside["rpc/grpc"] = "conn core http"
     beside["rpc/http"] = "conn core"

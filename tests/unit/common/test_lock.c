@@ -44,6 +44,44 @@ static void test_locks_may_be_released_in_any_order(void **state)
     }
 }
 
+struct ending {
+    struct tfd_deferred end;
+    struct ending *next; /* ends with this one, which holds a lock then */
+    int runs;
+};
+
+static void end_it(struct tfd_deferred *u)
+{
+    struct ending *e = (struct ending *)u;
+
+    e->runs++;
+    tfd_lock(&outer);
+    if (e->next)
+        tfd_lock_defer(&e->next->end);
+    tfd_unlock(&outer);
+}
+
+static void test_ends_wait_for_the_last_lock(void **state)
+{
+    struct ending third = {{NULL, end_it}, NULL, 0};
+    struct ending second = {{NULL, end_it}, &third, 0};
+    struct ending first = {{NULL, end_it}, NULL, 0};
+
+    (void)state;
+    tfd_lock(&outer);
+    tfd_lock(&inner);
+    tfd_lock_defer(&first.end);
+    tfd_lock_defer(&second.end);
+    tfd_unlock(&outer);
+    assert_int_equal(first.runs + second.runs, 0);
+    tfd_unlock(&inner);
+    assert_int_equal(first.runs, 1);
+    assert_int_equal(second.runs, 1);
+    assert_int_equal(third.runs, 1);
+    tfd_lock_defer(&first.end);
+    assert_int_equal(first.runs, 2);
+}
+
 static void lock_inside_out(void)
 {
     tfd_lock(&inner);
@@ -181,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_locks_in_order),
         cmocka_unit_test(test_locks_may_be_released_in_any_order),
+        cmocka_unit_test(test_ends_wait_for_the_last_lock),
         cmocka_unit_test(test_misuse_aborts),
         cmocka_unit_test(test_a_wait_ends_at_its_deadline),
         cmocka_unit_test(test_a_signal_ends_a_wait),

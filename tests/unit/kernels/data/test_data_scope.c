@@ -319,7 +319,8 @@ static struct tfd_dataset *chain(int count)
         struct tfd_dataset *outer = calloc(1, sizeof(*outer));
 
         assert_non_null(outer);
-        outer->object = (struct tfd_variant_object){1, 1, &tfd_dataset_type};
+        outer->object = (struct tfd_variant_object){
+            .refs = 1, .depth = 1, .type = &tfd_dataset_type};
         outer->kind = d ? &stage_kind : &source_kind;
         outer->task = task;
         outer->inputs = calloc(1, sizeof(struct tfd_dataset *));
