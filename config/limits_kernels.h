@@ -105,6 +105,18 @@
 /* What one Print or PrintV2 may tell the log, in lines of up to 900 bytes. */
 #define TFD_PRINTED_LINES_MAX 1000
 
+/* Lists and maps that one AddN or ZerosLike makes, those within others among
+ * them: some 300 bytes each; loops have a few thousand. */
+#define TFD_VARIANT_MADE_MAX (1 << 20)
+
+/* Examples that SdcaOptimizer takes at once, and features of one group: they
+ * are sorted in one piece.  Batches have a few thousand. */
+#define TFD_SDCA_SORTED_MAX (1 << 24)
+
+/* Detections that CombinedNonMaxSuppression sorts in one piece: of a thousand
+ * classes 16,000 each. */
+#define TFD_DETECTIONS_MAX (1 << 24)
+
 /* Sparse tensors that wait in one map of AddSparseToTensorsMap, some 200 bytes
  * each, and their bytes together; pipelines have a batch or a few there. */
 #define TFD_SPARSE_MAP_COUNT_MAX (1 << 22)

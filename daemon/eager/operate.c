@@ -341,7 +341,8 @@ enum tfd_code tfd_eager_operate(struct tfd_eager_request *q,
         rc =
             tfd_fail(st, TFD_INTERNAL,
                      "KernelAndDeviceOp does not support EagerFunctionParams.");
-    else if (tfd_str_is(o.name, "_Send") || tfd_str_is(o.name, "_HostSend"))
+    else if (tfd_str_is(o.name, "Send") || tfd_str_is(o.name, "_Send") ||
+             tfd_str_is(o.name, "_HostSend"))
         rc = send_value(q, &o, st);
     else
         rc = run_op(q, &o, st);

@@ -262,7 +262,7 @@ enum tfd_code tfd_eager_single_op(struct tfd_eager_context *c,
         else
             rc = make_graph(c, o, &g, &has_library, st);
         if (rc == TFD_OK && !g->key.size && !has_library &&
-            !tfd_str_is(o->name, "_Recv"))
+            !tfd_str_is(o->name, "_Recv") && !tfd_str_is(o->name, "Recv"))
             keep_graph(&c->ops, g, tfd_bytes_view(&key));
         *out = g;
     }

@@ -13,6 +13,7 @@
  */
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
+#include "config/limits.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/image/corner_box.h"
@@ -299,6 +300,12 @@ static enum tfd_code fit_bounds(struct combining *c, struct tfd_status *st)
     if (c->class_max * c->classes > INT32_MAX)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "size_per_class * num_classes causes overflow");
+    if (c->class_max * c->classes > TFD_DETECTIONS_MAX)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "%lld boxes of each of %lld classes are more than the "
+                        "%d that are compared",
+                        (long long)c->class_max, (long long)c->classes,
+                        TFD_DETECTIONS_MAX);
     return TFD_OK;
 }
 

@@ -66,6 +66,9 @@ static void sum_rows(const struct translating *t, int64_t image, int64_t y,
                    s->weights[y * s->size + i], sum);
 }
 
+#define PIXELS_A_LOOK 64
+#define HEAVY_PIXEL 4096 /* products; after each it is asked who has ended */
+
 static inline __attribute__((always_inline)) void
 sum_columns(const struct translating *t, const float *row, int64_t channels,
             float *y)
@@ -77,6 +80,9 @@ sum_columns(const struct translating *t, const float *row, int64_t channels,
         const float *x = row + s->starts[i] * channels;
         const float *weights = s->weights + i * s->size;
 
+        if ((i % PIXELS_A_LOOK == 0 || n * channels > HEAVY_PIXEL) &&
+            tfd_halted())
+            return;
         for (int64_t c = 0; c < channels; c++)
             y[c] = 0;
         for (int64_t j = 0; j < n; j++, x += channels)
@@ -89,9 +95,12 @@ static enum tfd_code translate_rows(void *arg, int64_t begin, int64_t end,
                                     struct tfd_status *st)
 {
     const struct translating *t = arg;
-    struct tfd_buffer *sum =
-        tfd_buffer_new((size_t)(t->in[1] * t->channels) * sizeof(float));
+    struct tfd_buffer *sum = NULL;
+    size_t width;
 
+    if (!__builtin_mul_overflow(t->in[1], t->channels, &width) &&
+        width <= SIZE_MAX / sizeof(float))
+        sum = tfd_buffer_new(width * sizeof(float));
     if (!sum)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating a row of %lld pixels",
@@ -319,7 +328,10 @@ static enum tfd_code gradient_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(begin_gradient(k, &t, axes, st));
     for (int i = 1; i >= 0 && rc == TFD_OK; i--)
         rc = make_swapped(k, &axes[i], &t.spans[i], st);
-    if (rc == TFD_OK && tfd_tensor_elements(&k->out[0]) > 0)
+    if (rc == TFD_OK && tfd_tensor_elements(&k->in[0]) == 0)
+        tfd_halt_clear(tfd_tensor_data(&k->out[0]),
+                       tfd_tensor_size(&k->out[0]));
+    else if (rc == TFD_OK && tfd_tensor_elements(&k->out[0]) > 0)
         rc = translate_images(k, &t, st);
     for (int i = 0; i < 2; i++)
         tfd_spans_release(&t.spans[i]);

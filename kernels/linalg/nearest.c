@@ -182,7 +182,12 @@ static enum tfd_code nearest_with(struct tfd_kctx *k, struct nearest_job *j,
 
     if (block > j->point_count)
         block = j->point_count;
-    shape.dim[0] = j->point_count + j->center_count + block * j->center_count;
+    if (__builtin_mul_overflow(block, j->center_count, &shape.dim[0]) ||
+        __builtin_add_overflow(shape.dim[0], j->center_count, &shape.dim[0]) ||
+        __builtin_add_overflow(shape.dim[0], j->point_count, &shape.dim[0]))
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM for the distances of %lld points to %lld centers",
+                        (long long)j->point_count, (long long)j->center_count);
     TFD_TRY(tfd_shape_make(&shape, shape.dim, 1, st));
     TFD_TRY(tfd_tensor_new(&work, TFD_FLOAT, &shape, st));
     j->point_norms = tfd_tensor_data(&work);

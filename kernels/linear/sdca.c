@@ -221,6 +221,8 @@ static void find_order(struct sdca_state *s, struct tfd_sdca_data *d)
         return;
     }
     find_worths(s, d, d->worths);
+    if (tfd_halted())
+        return;
     adapt_order(&draw, d, d->worths, d->worths + d->examples);
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/linear/sdca_examples.h"
 
 #include "common/thread/halt.h"
+#include "config/limits.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 
@@ -124,6 +125,12 @@ static enum tfd_code take_memory(struct tfd_kctx *k,
                 words, tfd_tensor_elements(&k->in[at.features + g]), &words))
             words = INT64_MAX / 2;
     }
+    if (d->examples > TFD_SDCA_SORTED_MAX || *longest > TFD_SDCA_SORTED_MAX)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "%lld examples and %lld features of a group: of each "
+                        "at most %d are sorted",
+                        (long long)d->examples, (long long)*longest,
+                        TFD_SDCA_SORTED_MAX);
     if (__builtin_mul_overflow(d->examples + 1, (int64_t)c->sparse + 5,
                                &shape.dim[0]) ||
         __builtin_add_overflow(shape.dim[0], words, &shape.dim[0]) ||

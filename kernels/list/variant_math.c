@@ -7,13 +7,31 @@
 #include "kernels/list/variant_math.h"
 
 #include "common/thread/halt.h"
+#include "config/limits.h"
 #include "kernels/core/kept.h"
 #include "kernels/core/op_memory.h"
 #include "kernels/list/tensor_list.h"
 
+/* One op, and how many variants it may still make: lists that hold one another
+ * twice are few in a graph and without number when they are made anew. */
+struct combining {
+    const struct tfd_kctx *k;
+    int64_t left;
+};
+
+static enum tfd_code combine_all(struct combining *c,
+                                 const struct tfd_tensor *a,
+                                 const struct tfd_tensor *b,
+                                 struct tfd_tensor *out, struct tfd_status *st);
+static enum tfd_code add_variants(struct combining *c,
+                                  const struct tfd_tensor *a,
+                                  const struct tfd_tensor *b,
+                                  struct tfd_tensor *out,
+                                  struct tfd_status *st);
+
 /* ---- Tensors ------------------------------------------------------------- */
 
-static enum tfd_code add_numbers(const struct tfd_kctx *k,
+static enum tfd_code add_numbers(struct combining *c,
                                  const struct tfd_tensor *a,
                                  const struct tfd_tensor *b,
                                  struct tfd_tensor *out, struct tfd_status *st)
@@ -22,12 +40,11 @@ static enum tfd_code add_numbers(const struct tfd_kctx *k,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Trying to add two tensors with incompatible element "
                         "types or shapes");
-    return tfd_op_memory_add(k, a, b, out, st);
+    return tfd_op_memory_add(c->k, a, b, out, st);
 }
 
 /* A missing one is zero. */
-static enum tfd_code add_any(const struct tfd_kctx *k,
-                             const struct tfd_tensor *a,
+static enum tfd_code add_any(struct combining *c, const struct tfd_tensor *a,
                              const struct tfd_tensor *b, struct tfd_tensor *out,
                              struct tfd_status *st)
 {
@@ -36,25 +53,24 @@ static enum tfd_code add_any(const struct tfd_kctx *k,
         return TFD_OK;
     }
     if (a->dtype == TFD_VARIANT)
-        return tfd_variant_add(k, a, b, out, st);
-    return add_numbers(k, a, b, out, st);
+        return add_variants(c, a, b, out, st);
+    return add_numbers(c, a, b, out, st);
 }
 
-static enum tfd_code zeros_of(const struct tfd_kctx *k,
-                              const struct tfd_tensor *t,
+static enum tfd_code zeros_of(struct combining *c, const struct tfd_tensor *t,
                               struct tfd_tensor *out, struct tfd_status *st)
 {
     if (t->dtype == TFD_DTYPE_INVALID)
         return TFD_OK;
     if (t->dtype == TFD_VARIANT)
-        return tfd_variant_zeros(k, t, out, st);
-    return tfd_op_memory_zeros(k, t->dtype, &t->shape, out, st);
+        return combine_all(c, t, NULL, out, st);
+    return tfd_op_memory_zeros(c->k, t->dtype, &t->shape, out, st);
 }
 
 /* ---- Maps ---------------------------------------------------------------- */
 
 /* What both have, added; what one has, as it is. */
-static enum tfd_code add_pair(const struct tfd_kctx *k, struct tfd_variant *sum,
+static enum tfd_code add_pair(struct combining *c, struct tfd_variant *sum,
                               const struct tfd_tensor *pair,
                               struct tfd_status *st)
 {
@@ -70,14 +86,13 @@ static enum tfd_code add_pair(const struct tfd_kctx *k, struct tfd_variant *sum,
     if (rc == TFD_OK)
         rc = tfd_kept_look(&pair[1], &more, st);
     if (rc == TFD_OK)
-        rc = add_any(k, &have, &more, &value, st);
+        rc = add_any(c, &have, &more, &value, st);
     tfd_tensor_unref(&have);
     tfd_tensor_unref(&more);
     return rc == TFD_OK ? tfd_variant_set(sum, at + 1, &value, st) : rc;
 }
 
-static enum tfd_code add_maps(const struct tfd_kctx *k,
-                              const struct tfd_variant *a,
+static enum tfd_code add_maps(struct combining *c, const struct tfd_variant *a,
                               const struct tfd_variant *b,
                               struct tfd_variant **out, struct tfd_status *st)
 {
@@ -87,7 +102,7 @@ static enum tfd_code add_maps(const struct tfd_kctx *k,
     for (int32_t i = 0; rc == TFD_OK && i < b->count; i += 2)
         if (b->tensors[i].dtype != TFD_DTYPE_INVALID)
             rc = tfd_halted() ? tfd_halt_fail(st)
-                              : add_pair(k, sum, &b->tensors[i], st);
+                              : add_pair(c, sum, &b->tensors[i], st);
     if (rc == TFD_OK)
         *out = sum;
     else
@@ -126,18 +141,23 @@ static enum tfd_code check_alike(const struct tfd_variant *a,
 }
 
 /* b NULL: zeros like a. */
-static enum tfd_code combine(const struct tfd_kctx *k,
-                             const struct tfd_variant *a,
+static enum tfd_code combine(struct combining *c, const struct tfd_variant *a,
                              const struct tfd_variant *b,
                              struct tfd_variant **out, struct tfd_status *st)
 {
     struct tfd_variant *v;
     enum tfd_code rc = TFD_OK;
 
+    if (tfd_halted())
+        return tfd_halt_fail(st);
+    if (--c->left < 0)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "Variants within variants: more than %d in one tensor",
+                        TFD_VARIANT_MADE_MAX);
     if (!b && a->kind == TFD_VARIANT_MAP)
         return zero_map(out, st);
     if (b && a->kind == TFD_VARIANT_MAP && b->kind == TFD_VARIANT_MAP)
-        return add_maps(k, a, b, out, st);
+        return add_maps(c, a, b, out, st);
     if (a->kind == TFD_VARIANT_CSR || a->kind == TFD_VARIANT_COMPOSITE)
         return tfd_fail(st, TFD_INTERNAL,
                         "No sum and no zeros of variants of this kind");
@@ -149,8 +169,8 @@ static enum tfd_code combine(const struct tfd_kctx *k,
     for (int32_t i = 0; rc == TFD_OK && i < v->count; i++) {
         struct tfd_tensor t = TFD_TENSOR_INIT;
 
-        rc = b ? add_any(k, &a->tensors[i], &b->tensors[i], &t, st)
-               : zeros_of(k, &a->tensors[i], &t, st);
+        rc = b ? add_any(c, &a->tensors[i], &b->tensors[i], &t, st)
+               : zeros_of(c, &a->tensors[i], &t, st);
         if (rc == TFD_OK)
             rc = tfd_variant_set(v, i, &t, st);
     }
@@ -163,7 +183,7 @@ static enum tfd_code combine(const struct tfd_kctx *k,
 
 /* ---- Tensors of them ----------------------------------------------------- */
 
-static enum tfd_code combine_all(const struct tfd_kctx *k,
+static enum tfd_code combine_all(struct combining *c,
                                  const struct tfd_tensor *a,
                                  const struct tfd_tensor *b,
                                  struct tfd_tensor *out, struct tfd_status *st)
@@ -178,7 +198,7 @@ static enum tfd_code combine_all(const struct tfd_kctx *k,
         enum tfd_code rc = TFD_OK;
 
         if (x[i] && (!b || y[i]))
-            rc = combine(k, x[i], b ? y[i] : NULL, &to[i], st);
+            rc = combine(c, x[i], b ? y[i] : NULL, &to[i], st);
         else if (b && (x[i] || y[i]))
             rc = tfd_fail(st, TFD_INVALID_ARGUMENT,
                           "Trying to add a variant and none");
@@ -190,22 +210,34 @@ static enum tfd_code combine_all(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
+static enum tfd_code add_variants(struct combining *c,
+                                  const struct tfd_tensor *a,
+                                  const struct tfd_tensor *b,
+                                  struct tfd_tensor *out, struct tfd_status *st)
+{
+    if (b->dtype != TFD_VARIANT || !tfd_shape_equal(&a->shape, &b->shape))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Trying to add variants of different shapes");
+    return combine_all(c, a, b, out, st);
+}
+
 enum tfd_code tfd_variant_add(const struct tfd_kctx *k,
                               const struct tfd_tensor *a,
                               const struct tfd_tensor *b,
                               struct tfd_tensor *out, struct tfd_status *st)
 {
-    if (b->dtype != TFD_VARIANT || !tfd_shape_equal(&a->shape, &b->shape))
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Trying to add variants of different shapes");
-    return combine_all(k, a, b, out, st);
+    struct combining c = {k, TFD_VARIANT_MADE_MAX};
+
+    return add_variants(&c, a, b, out, st);
 }
 
 enum tfd_code tfd_variant_zeros(const struct tfd_kctx *k,
                                 const struct tfd_tensor *t,
                                 struct tfd_tensor *out, struct tfd_status *st)
 {
-    return combine_all(k, t, NULL, out, st);
+    struct combining c = {k, TFD_VARIANT_MADE_MAX};
+
+    return combine_all(&c, t, NULL, out, st);
 }
 
 /* ---- Kernels ------------------------------------------------------------- */

@@ -127,7 +127,7 @@ static enum tfd_code take_point(struct clusters *c, bool first, int64_t *out,
         swap_floats(&c->near, &c->attempt);
         return TFD_OK;
     }
-    for (int64_t i = c->tries + 1; i > 0; i--) {
+    for (int64_t i = 0; i <= c->tries && !tfd_halted(); i++) {
         float sum;
 
         TFD_TRY(draw_point(c, first, &at, st));
@@ -149,7 +149,7 @@ static enum tfd_code take_points(struct clusters *c, int64_t count, float *out,
         int64_t at = 0;
         float sum = 0;
 
-        for (int64_t j = 0; i > 0 && j < c->count; j++)
+        for (int64_t j = 0; i > 0 && j < c->count && !tfd_halted(); j++)
             c->sums[j] = sum += c->near[j];
         TFD_TRY(take_point(c, i == 0, &at, st));
         memcpy(out + i * c->size, c->points + at * c->size,
@@ -207,12 +207,16 @@ static enum tfd_code check_clusters(const struct tfd_kctx *k,
 
 #define ROWS 5 /* of floats, one for each point */
 
+/* NULL without memory, or where the step has ended. */
 static struct tfd_buffer *cluster_room(struct clusters *c)
 {
     const size_t n = (size_t)c->count;
-    struct tfd_buffer *room =
-        tfd_buffer_new(n * (ROWS * sizeof(float) + sizeof(bool)));
+    struct tfd_buffer *room;
+    size_t bytes;
 
+    if (__builtin_mul_overflow(n, ROWS * sizeof(float) + sizeof(bool), &bytes))
+        return NULL;
+    room = tfd_buffer_new(bytes);
     if (!room)
         return NULL;
     c->norm = room->data;
@@ -221,7 +225,7 @@ static struct tfd_buffer *cluster_room(struct clusters *c)
     c->attempt = c->sums + n;
     c->best = c->attempt + n;
     c->taken = (bool *)(c->best + n);
-    for (int64_t i = 0; i < c->count; i++) {
+    for (int64_t i = 0; i < c->count && !tfd_halted(); i++) {
         const float *point = c->points + i * c->size;
 
         c->norm[i] = 0.5f * dot(point, point, c->size);
@@ -250,7 +254,9 @@ static enum tfd_code kmeans_compute(struct tfd_kctx *k, struct tfd_status *st)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM for the distances of %lld points",
                         (long long)c.count);
-    code = take_points(&c, wanted, tfd_tensor_data(&k->out[0]), st);
+    code = tfd_halted()
+               ? tfd_halt_fail(st)
+               : take_points(&c, wanted, tfd_tensor_data(&k->out[0]), st);
     tfd_buffer_unref(room);
     return code;
 }

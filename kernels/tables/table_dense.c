@@ -415,7 +415,9 @@ static enum tfd_code rebucket(struct tfd_dense *d, int64_t buckets,
     more.keys = more.values = (struct tfd_tensor)TFD_TENSOR_INIT;
     rc = make_buckets(&more, buckets, st);
     for (; rc == TFD_OK && key.row < d->buckets; key.row++)
-        if (!is_free(d, key.row) && !was_freed(d, key.row))
+        if (tfd_halted())
+            rc = tfd_halt_fail(st);
+        else if (!is_free(d, key.row) && !was_freed(d, key.row))
             rc = put_one(&more, key, value_at(d, &d->values, key.row), st);
     if (rc == TFD_OK) {
         struct tfd_dense old = *d;

@@ -324,6 +324,10 @@ FILLED = {
     "UnravelIndex": lambda n: tf.raw_ops.UnravelIndex(
         indices=tf.zeros([n // 8], tf.int64),
         dims=np.int64([2, 2, 2, 2])),
+    "ScaleAndTranslate": lambda n: tf.raw_ops.ScaleAndTranslate(
+        images=tf.fill([1, 1, n // 10 ** 5, 8192], 1.0), size=[1, n // 10 ** 5],
+        scale=[1.0, 1e-4], translation=[0.0, 0.0], kernel_type="lanczos5",
+        antialias=True),
     "DataFormatDimMap": lambda n: tf.raw_ops.DataFormatDimMap(
         x=tf.zeros([n], tf.int32)),
 }
@@ -380,6 +384,67 @@ def a_list_of_millions_costs_nothing_until_it_is_used(cluster):
                 s.run(op.op)
                 took = cpu_seconds(pid) - before
         assert took < 0.3, "%s worked for %.1f s" % (name, took)
+
+
+def nobody(rows):
+    """Points that have no coordinates, and take no memory."""
+    return tf.fill(np.int64([rows, 0]), 0.0)
+
+
+@test(limit=60, tfd_only=True, **ONE)
+def sizes_of_what_is_empty_are_checked(cluster):
+    wraps = -(-2 ** 64 // 21)  # 21 bytes for each point
+    with graph(), tf.Session(cluster.target(), config=plain_config()) as s:
+        for found in (
+                tf.raw_ops.KmeansPlusPlusInitialization(
+                    points=nobody(wraps), num_to_sample=1, seed=1,
+                    num_retries_per_sample=0),
+                tf.raw_ops.NearestNeighbors(
+                    points=nobody(2), centers=nobody(2 ** 63 - 1), k=1)[0]):
+            with expect(tf.errors.ResourceExhaustedError):
+                s.run(found.op)
+        assert s.run(tf.constant(3)) == 3
+
+
+@test(limit=60, tfd_only=True, **ONE)
+def a_lock_is_let_go_by_a_table(cluster):
+    """The last reference to it is a table's value that another replaces."""
+    raw = tf.raw_ops
+    with graph(), tf.Session(cluster.target(), config=plain_config()) as s:
+        mutex = raw.MutexV2(shared_name="m")
+        tables = [
+            raw.MutableDenseHashTableV2(
+                empty_key=tf.constant(-1, tf.int64),
+                deleted_key=tf.constant(-2, tf.int64), value_dtype=tf.variant,
+                shared_name="dense"),
+            raw.MutableHashTableV2(key_dtype=tf.int64, value_dtype=tf.variant,
+                                   shared_name="other")]
+        other = raw.TensorListReserve(element_shape=-1, num_elements=1,
+                                      element_dtype=tf.float32)
+        lock = raw.MutexLock(mutex=mutex)
+        for table in tables:
+            for value in lock, other, lock, other:
+                s.run(raw.LookupTableInsertV2(
+                    table_handle=table, keys=tf.constant([5], tf.int64),
+                    values=tf.reshape(value, [1])))
+        s.run(lock.op, options=tf.RunOptions(timeout_in_ms=20000))
+
+
+@test(limit=60, tfd_only=True, **ONE)
+def lists_within_lists_are_counted(cluster):
+    raw = tf.raw_ops
+    with graph(), tf.Session(cluster.target(), config=plain_config()) as s:
+        empty = raw.EmptyTensorList(element_shape=-1, max_num_elements=-1,
+                                    element_dtype=tf.variant)
+        twice = empty
+        for _ in range(26):
+            held = empty
+            for _ in range(2):
+                held = raw.TensorListPushBack(input_handle=held, tensor=twice)
+            twice = held
+        with expect(tf.errors.ResourceExhaustedError, "Variants within"):
+            s.run(raw.ZerosLike(x=twice).op)
+        assert s.run(tf.constant(3)) == 3
 
 
 def chain(length):
