@@ -25,11 +25,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Bytes, or nanoseconds by a kernel's own estimate, between two questions: a
  * millisecond or so of either. */
 #define TFD_HALT_BLOCK_SIZE ((size_t)4 << 20)
 #define TFD_HALT_BLOCK_NS 2000000
+/* Elements between two questions of loops that make many short passes. */
+#define TFD_HALT_BLOCK_ELEMENTS (INT64_C(1) << 16)
 
 extern __thread const int *tfd_halt_flag;
 
@@ -45,6 +48,17 @@ static inline bool tfd_halted(void)
     const int *flag = tfd_halt_flag;
 
     return flag && TFD_LOAD_ACQUIRE(flag) != 0;
+}
+
+/* Before a pass over so many elements: asks if those since the last question
+ * are TFD_HALT_BLOCK_ELEMENTS or more.  `since` is 0 at first. */
+static inline bool tfd_halted_after(int64_t elements, int64_t *since)
+{
+    *since += elements;
+    if (*since < TFD_HALT_BLOCK_ELEMENTS)
+        return false;
+    *since = 0;
+    return tfd_halted();
 }
 
 /* Zeros, or as many of them as there are when the thread is told to stop. */

@@ -98,7 +98,7 @@ meet_row(const struct tfd_volume_pool *p, const float *x, float *y,
     const int64_t n = p->channels;
 
     int64_t tap = c->before - (c->out - 1) * c->stride;
-    int64_t end = c->before + c->in;
+    int64_t end = c->before + c->in, since = 0;
 
     end = end < c->size ? end : c->size;
     for (tap = tap > 0 ? tap : 0; tap < end; tap++) {
@@ -107,6 +107,8 @@ meet_row(const struct tfd_volume_pool *p, const float *x, float *y,
         windows_with_tap(c, tap, &first, &last);
         if (last <= first)
             continue;
+        if (tfd_halted_after((last - first) * n, &since))
+            return;
         at = first * c->stride - c->before + tap;
         if (c->stride == 1)
             meet(x + at * n, (last - first) * n, y + first * n);
