@@ -298,6 +298,7 @@ spread_plane(const struct tfd_volume_pool *p, int64_t planes, const float *dy,
              float *dx)
 {
     const int64_t n = p->channels;
+    int64_t since = 0;
 
     for (int64_t i = 0; i < p->row.out && !tfd_halted(); i++) {
         const struct extent row = extent_of(&p->row, i);
@@ -306,13 +307,16 @@ spread_plane(const struct tfd_volume_pool *p, int64_t planes, const float *dy,
             const struct extent column = extent_of(&p->column, j);
             const float count = (float)(planes * row.count * column.count);
 
-            for (int64_t b = 0; b < row.count; b++)
+            for (int64_t b = 0; b < row.count; b++) {
+                if (tfd_halted_after(column.count * n, &since))
+                    return;
                 for (int64_t d = 0; d < column.count; d++) {
                     float *to = dx + pixel_at(p, 0, row.at + b, column.at + d);
 
                     for (int64_t c = 0; c < n; c++)
                         to[c] += dy[c] / count;
                 }
+            }
         }
     }
 }
