@@ -23,9 +23,6 @@ struct span {
     bool large; /* worth asking for each row of it whether to stop */
 };
 
-/* Sizes of windows are attributes: one may be all that there is to do. */
-#define LARGE (INT64_C(1) << 16) /* elements */
-
 static inline struct span span_of(const struct tfd_pooling_window *p, int64_t y,
                                   int64_t x)
 {
@@ -38,7 +35,7 @@ static inline struct span span_of(const struct tfd_pooling_window *p, int64_t y,
     tfd_window_inside(&p->column, x, &first, &last);
     s.column = x * p->column.stride - p->column.before + first;
     s.columns = last - first;
-    s.large = s.rows * s.columns > LARGE / p->channels;
+    s.large = s.rows * s.columns > TFD_HALT_BLOCK_ELEMENTS / p->channels;
     return s;
 }
 
@@ -111,6 +108,7 @@ INLINE void make_row(const struct tfd_pooling_window *p, const void *x,
                      int64_t row, void *y, int64_t size, neighbours *make)
 {
     const int64_t n = p->channels;
+    int64_t since = 0;
     struct taps taps;
 
     for (int64_t i = 0, same, run; i < p->column.out; i += same) {
@@ -119,6 +117,8 @@ INLINE void make_row(const struct tfd_pooling_window *p, const void *x,
         same = alike(&p->column, i);
         list_taps(p, &s, &taps);
         run = p->column.stride == 1 ? same : 1;
+        if (tfd_halted_after(same * n * taps.count, &since))
+            return;
         for (int64_t j = 0; j < same; j += run)
             make((const char *)x + j * p->column.stride * n * size, &taps,
                  run * n, (char *)y + (i + j) * n * size);
@@ -252,6 +252,7 @@ INLINE bool max_grad_floats(const struct tfd_pooling_window *p, const float *x,
         const int64_t n = p->channels;                                       \
         const int64_t image = p->row.in * p->column.in * n;                  \
         const bool listed = is_listed(p);                                    \
+        int64_t since = 0;                                                   \
                                                                              \
         for (int64_t row = begin; row < end; row++) {                        \
             const T *x = (const T *)p->in + row / p->row.out * image;        \
@@ -266,13 +267,16 @@ INLINE bool max_grad_floats(const struct tfd_pooling_window *p, const float *x,
                                                                              \
                 for (int64_t c = 0; c < n; c++)                              \
                     y[c] = (LOWEST);                                         \
-                for (int64_t a = 0; a < s.rows && !stops(&s); a++)           \
+                for (int64_t a = 0; a < s.rows; a++) {                       \
+                    if (tfd_halted_after(s.columns * n, &since))             \
+                        return;                                              \
                     for (int64_t b = 0; b < s.columns; b++) {                \
                         const T *from = x + offset_of(p, &s, a, b);          \
                                                                              \
                         for (int64_t c = 0; c < n; c++)                      \
                             y[c] = from[c] > y[c] ? from[c] : y[c];          \
                     }                                                        \
+                }                                                            \
             }                                                                \
         }                                                                    \
     }                                                                        \
@@ -421,6 +425,7 @@ MEAN_RUN(mean_DOUBLE, double)
         const int64_t n = p->channels;                                       \
         const int64_t image = p->row.in * p->column.in * n;                  \
         const bool listed = is_listed(p);                                    \
+        int64_t since = 0;                                                   \
                                                                              \
         for (int64_t row = begin; row < end; row++) {                        \
             const T *x = (const T *)p->in + row / p->row.out * image;        \
@@ -435,13 +440,16 @@ MEAN_RUN(mean_DOUBLE, double)
                 const T count = (T)(s.rows * s.columns);                     \
                                                                              \
                 memset(y, 0, (size_t)n * sizeof(T));                         \
-                for (int64_t a = 0; a < s.rows && !stops(&s); a++)           \
+                for (int64_t a = 0; a < s.rows; a++) {                       \
+                    if (tfd_halted_after(s.columns * n, &since))             \
+                        return;                                              \
                     for (int64_t b = 0; b < s.columns; b++) {                \
                         const T *from = x + offset_of(p, &s, a, b);          \
                                                                              \
                         for (int64_t c = 0; c < n; c++)                      \
                             y[c] += from[c];                                 \
                     }                                                        \
+                }                                                            \
                 for (int64_t c = 0; c < n; c++)                              \
                     y[c] /= count;                                           \
             }                                                                \
@@ -461,6 +469,7 @@ MEAN_RUN(mean_DOUBLE, double)
                                        int64_t row, const T *dy, T *dx)      \
     {                                                                        \
         const int64_t n = p->channels, stride = p->column.stride;            \
+        int64_t since = 0;                                                   \
                                                                              \
         for (int64_t i = 0, same, run; i < p->column.out; i += same) {       \
             const struct span s = span_of(p, row, i);                        \
@@ -469,9 +478,12 @@ MEAN_RUN(mean_DOUBLE, double)
             same = alike(&p->column, i);                                     \
             run = stride == 1 ? same : 1;                                    \
             for (int64_t j = 0; j < same; j += run)                          \
-                for (int64_t b = s.columns - 1; b >= 0 && !stops(&s); b--)   \
+                for (int64_t b = s.columns - 1; b >= 0; b--) {               \
+                    if (tfd_halted_after(run * n, &since))                   \
+                        return;                                              \
                     add_##name(dx + (s.column + j * stride + b) * n,         \
                                dy + (i + j) * n, part, run * n);             \
+                }                                                            \
         }                                                                    \
     }                                                                        \
                                                                              \

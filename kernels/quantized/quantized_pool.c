@@ -12,8 +12,7 @@
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define BLOCK 256                /* channels at a time */
-#define LARGE (INT64_C(1) << 16) /* elements between looks whether to stop */
+#define BLOCK 256 /* channels at a time */
 
 /* The elements of a window that exist. */
 struct area {
@@ -35,50 +34,55 @@ static struct area area_of(const struct tfd_pooling_window *p, int64_t y,
     return a;
 }
 
-#define MEAN_LOOP(name, T)                                                  \
-    static void mean_block_##name(const struct tfd_pooling_window *p,       \
-                                  const T *x, const struct area *a,         \
-                                  int64_t channels, T *y)                   \
-    {                                                                       \
-        const int64_t count = a->rows * a->columns;                         \
-        int64_t sum[BLOCK] = {0};                                           \
-                                                                            \
-        for (int64_t i = 0; i < a->rows; i++) {                             \
-            if (a->columns * channels > LARGE / (i + 1) && tfd_halted())    \
-                return;                                                     \
-            for (int64_t j = 0; j < a->columns; j++) {                      \
-                const T *from =                                             \
-                    x + ((a->row + i) * p->column.in + a->column + j) *     \
-                            p->channels;                                    \
-                                                                            \
-                for (int64_t c = 0; c < channels; c++)                      \
-                    sum[c] += from[c];                                      \
-            }                                                               \
-        }                                                                   \
-        for (int64_t c = 0; c < channels; c++)                              \
-            y[c] = (T)(sum[c] / count);                                     \
-    }                                                                       \
-                                                                            \
-    static void mean_##name(void *arg, int64_t begin, int64_t end)          \
-    {                                                                       \
-        const struct tfd_pooling_window *p = arg;                           \
-        const int64_t image = p->row.in * p->column.in * p->channels;       \
-                                                                            \
-        for (int64_t r = begin; r < end && !tfd_halted(); r++) {            \
-            const T *x = (const T *)p->in + r / p->row.out * image;         \
-            T *y = (T *)p->out + r * p->column.out * p->channels;           \
-                                                                            \
-            for (int64_t i = 0; i < p->column.out; i++, y += p->channels) { \
-                const struct area a = area_of(p, r % p->row.out, i);        \
-                                                                            \
-                for (int64_t c = 0; c < p->channels; c += BLOCK) {          \
-                    const int64_t left = p->channels - c;                   \
-                                                                            \
-                    mean_block_##name(p, x + c, &a,                         \
-                                      left < BLOCK ? left : BLOCK, y + c);  \
-                }                                                           \
-            }                                                               \
-        }                                                                   \
+#define MEAN_LOOP(name, T)                                                     \
+    /* False where it was told to stop. */                                     \
+    static bool mean_block_##name(const struct tfd_pooling_window *p,          \
+                                  const T *x, const struct area *a,            \
+                                  int64_t channels, T *y, int64_t *since)      \
+    {                                                                          \
+        const int64_t count = a->rows * a->columns;                            \
+        int64_t sum[BLOCK] = {0};                                              \
+                                                                               \
+        for (int64_t i = 0; i < a->rows; i++) {                                \
+            if (tfd_halted_after(a->columns * channels, since))                \
+                return false;                                                  \
+            for (int64_t j = 0; j < a->columns; j++) {                         \
+                const T *from =                                                \
+                    x + ((a->row + i) * p->column.in + a->column + j) *        \
+                            p->channels;                                       \
+                                                                               \
+                for (int64_t c = 0; c < channels; c++)                         \
+                    sum[c] += from[c];                                         \
+            }                                                                  \
+        }                                                                      \
+        for (int64_t c = 0; c < channels; c++)                                 \
+            y[c] = (T)(sum[c] / count);                                        \
+        return true;                                                           \
+    }                                                                          \
+                                                                               \
+    static void mean_##name(void *arg, int64_t begin, int64_t end)             \
+    {                                                                          \
+        const struct tfd_pooling_window *p = arg;                              \
+        const int64_t image = p->row.in * p->column.in * p->channels;          \
+        int64_t since = 0;                                                     \
+                                                                               \
+        for (int64_t r = begin; r < end && !tfd_halted(); r++) {               \
+            const T *x = (const T *)p->in + r / p->row.out * image;            \
+            T *y = (T *)p->out + r * p->column.out * p->channels;              \
+                                                                               \
+            for (int64_t i = 0; i < p->column.out; i++, y += p->channels) {    \
+                const struct area a = area_of(p, r % p->row.out, i);           \
+                                                                               \
+                for (int64_t c = 0; c < p->channels; c += BLOCK) {             \
+                    const int64_t left = p->channels - c;                      \
+                                                                               \
+                    if (!mean_block_##name(p, x + c, &a,                       \
+                                           left < BLOCK ? left : BLOCK, y + c, \
+                                           &since))                            \
+                        return;                                                \
+                }                                                              \
+            }                                                                  \
+        }                                                                      \
     }
 MEAN_LOOP(QUINT8, uint8_t)
 MEAN_LOOP(QINT8, int8_t)
