@@ -195,11 +195,15 @@ static enum tfd_code fail_index(struct tfd_status *st, int64_t elements)
                               int64_t rows, double *sum)                       \
     {                                                                          \
         const int64_t n = f->channels;                                         \
+        int64_t since = 0;                                                     \
                                                                                \
         for (int64_t j = 0; j < f->out_columns; j++, dy += n) {                \
             const struct stretch c = columns_of(f, j);                         \
             const double count = (double)(rows * (c.end - c.first));           \
                                                                                \
+            if (c.first < c.end &&                                             \
+                tfd_halted_after((c.end - c.first) * n, &since))               \
+                return;                                                        \
             for (int64_t b = c.first; b < c.end; b++)                          \
                 for (int64_t k = 0; k < n; k++)                                \
                     sum[b * n + k] += (double)dy[k] / count;                   \
