@@ -21,8 +21,15 @@
 
 /* Bytes of a tile of columns: a part of the second cache. */
 #define TILE_BYTES (INT64_C(512) << 10)
-/* Products work on whole panels of about as many rows. */
+/* Products work on whole panels of about as many rows, if those are not of more
+ * bytes than a thread may have for them. */
 #define TILE_ROWS_MIN 48
+#define TILE_BYTES_MAX (INT64_C(64) << 20)
+/* Bytes of the sums of a filter's gradient, whose threads are fewer where each
+ * has a large one. */
+#define SUMS_BYTES_MAX (INT64_C(512) << 20)
+/* Times that x may be larger than y where y is convolved for x's gradient. */
+#define TURN_GROWTH_MAX 64
 
 #define FLOPS_PER_NS 40
 
@@ -33,7 +40,7 @@ struct job {
     int64_t pixels; /* of an output volume */
     int64_t tile;   /* rows of columns in a tile */
     bool direct;    /* x is the matrix */
-    void *sums;     /* filter: one for each share */
+    void *sums;     /* filter: one for each share but the first, which is w */
     int64_t each;   /* filter: tiles in a share */
     int failed;     /* atomic */
 };
@@ -41,6 +48,18 @@ struct job {
 static bool is_point(const struct tfd_window_side *s)
 {
     return s->size == 1 && s->stride == 1 && s->in == s->out;
+}
+
+/* Rows of `bytes` in a tile, of which no more than `all` are ever needed. */
+static int64_t tile_of(int64_t bytes, int64_t all)
+{
+    const int64_t least = TILE_BYTES_MAX / bytes;
+    int64_t rows = TILE_BYTES / bytes;
+
+    if (rows < TILE_ROWS_MIN)
+        rows = least < TILE_ROWS_MIN ? least : TILE_ROWS_MIN;
+    rows = rows < all ? rows : all;
+    return rows < 1 ? 1 : rows;
 }
 
 static struct job job_of(const struct tfd_conv_volume *c)
@@ -51,9 +70,7 @@ static struct job job_of(const struct tfd_conv_volume *c)
                     .pixels = c->plane.out * c->row.out * c->column.out};
 
     j.direct = is_point(&c->plane) && is_point(&c->row) && is_point(&c->column);
-    j.tile = TILE_BYTES / j.item / j.length;
-    if (j.tile < TILE_ROWS_MIN)
-        j.tile = TILE_ROWS_MIN;
+    j.tile = tile_of(j.item * j.length, c->batch * j.pixels);
     return j;
 }
 
@@ -279,7 +296,8 @@ enum tfd_code tfd_conv_volume_input(struct tfd_kctx *k,
 {
     struct job j = job_of(c);
 
-    if (c->plane.stride == 1 && c->row.stride == 1 && c->column.stride == 1)
+    if (c->plane.stride == 1 && c->row.stride == 1 && c->column.stride == 1 &&
+        c->plane.in * c->row.in * c->column.in / TURN_GROWTH_MAX <= j.pixels)
         return input_by_turning(k, &j, st);
     tfd_kctx_parallel(k, c->batch, cost_of_job(&j, j.pixels), input_volumes,
                       &j);
@@ -296,11 +314,12 @@ static void filter_jobs(void *arg, int64_t begin, int64_t end)
     struct tfd_buffer *b = job_buffer(j);
 
     for (int64_t share = begin; b && share < end; share++) {
-        char *sum = (char *)j->sums + share * size;
+        char *sum =
+            share == 0 ? (char *)j->c->w : (char *)j->sums + (share - 1) * size;
         int64_t from = share * j->each * j->tile;
         int64_t to = from + j->each * j->tile;
 
-        memset(sum, 0, (size_t)size);
+        tfd_halt_clear(sum, (size_t)size);
         to = to < all ? to : all;
         for (; from < to && !tfd_halted(); from += j->tile)
             multiply_filter(j, from, tile_rows(j, from, to), b->data, sum);
@@ -308,15 +327,14 @@ static void filter_jobs(void *arg, int64_t begin, int64_t end)
     tfd_buffer_unref(b);
 }
 
-/* The first share, and the others added to it. */
+/* The shares added to the first. */
 #define SUM_SHARES(T)                                                \
     static void sum_shares_##T(T *to, const T *from, int64_t shares, \
                                int64_t n)                            \
     {                                                                \
-        memcpy(to, from, (size_t)n * sizeof(T));                     \
-        for (int64_t share = 1; share < shares; share++)             \
+        for (int64_t s = 0; s < shares && !tfd_halted(); s++)        \
             for (int64_t i = 0; i < n; i++)                          \
-                to[i] += from[share * n + i];                        \
+                to[i] += from[s * n + i];                            \
     }
 
 SUM_SHARES(float)
@@ -329,24 +347,26 @@ enum tfd_code tfd_conv_volume_filter(struct tfd_kctx *k,
     struct job j = job_of(c);
     const int64_t elements = j.length * c->out_channels;
     const int64_t tiles = tile_count(&j);
+    const int64_t most = SUMS_BYTES_MAX / (elements * j.item) + 1;
     int64_t shares = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
     struct tfd_buffer *sums;
 
+    shares = shares > most ? most : shares;
     shares = shares > tiles ? tiles : shares < 1 ? 1 : shares;
     j.each = (tiles + shares - 1) / shares;
     shares = (tiles + j.each - 1) / j.each;
-    sums = tfd_buffer_new((size_t)(shares * elements * j.item));
+    sums = tfd_buffer_new((size_t)((shares - 1) * elements * j.item));
     if (!sums)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating %lld filters of %lld elements",
-                        (long long)shares, (long long)elements);
+                        (long long)shares - 1, (long long)elements);
     j.sums = sums->data;
     tfd_kctx_parallel(k, shares, cost_of_job(&j, j.each * j.tile), filter_jobs,
                       &j);
     if (c->dtype == TFD_FLOAT)
-        sum_shares_float(c->w, j.sums, shares, elements);
+        sum_shares_float(c->w, j.sums, shares - 1, elements);
     else
-        sum_shares_double(c->w, j.sums, shares, elements);
+        sum_shares_double(c->w, j.sums, shares - 1, elements);
     tfd_buffer_unref(sums);
     return job_result(&j, st);
 }
