@@ -176,6 +176,20 @@ static enum tfd_code make_sequence(struct tfd_kctx *k, int arg, int64_t in,
 
 /* ---- Pools --------------------------------------------------------------- */
 
+/* Windows along dimension i of a size of at most INT32_MAX.  Images and
+ * channels stay as they are: a float has no room for all of their digits.  That
+ * is so of rows and columns, too, where TensorFlow divides floats and the
+ * quotient may round above the size. */
+static int64_t windows_along(int i, int64_t size, float ratio)
+{
+    int64_t windows;
+
+    if (i == 0 || i == IMAGE_DIMS - 1)
+        return size;
+    windows = (int64_t)floorf((float)size / ratio);
+    return windows < size ? windows : size;
+}
+
 static enum tfd_code shrink(const struct fractional_state *s,
                             const struct tfd_shape *x, struct tfd_shape *y,
                             struct tfd_status *st)
@@ -195,10 +209,7 @@ static enum tfd_code shrink(const struct fractional_state *s,
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Dimension %d of the input is %lld, above %d", i,
                             (long long)x->dim[i], INT32_MAX);
-        /* A float's division may round above a size of many digits. */
-        y->dim[i] = (int64_t)floorf((float)x->dim[i] / s->ratio[i]);
-        if (y->dim[i] > x->dim[i])
-            y->dim[i] = x->dim[i];
+        y->dim[i] = windows_along(i, x->dim[i], s->ratio[i]);
     }
     return TFD_OK;
 }
@@ -439,8 +450,10 @@ static enum tfd_code fractional_shape(struct tfd_shape_ctx *s,
     TFD_TRY(read_ratios(s->node, ratio, st));
     TFD_TRY(tfd_shape_merge(&y, &s->in[0], st));
     for (int i = 0; i < IMAGE_DIMS; i++)
-        if (y.dim[i] != TFD_DIM_UNKNOWN)
-            y.dim[i] = (int64_t)floorf((float)y.dim[i] / ratio[i]);
+        if (y.dim[i] > INT32_MAX)
+            y.dim[i] = TFD_DIM_UNKNOWN;
+        else if (y.dim[i] != TFD_DIM_UNKNOWN)
+            y.dim[i] = windows_along(i, y.dim[i], ratio[i]);
     s->out[0] = y;
     for (int i = 1; i < s->out_count; i++)
         s->out[i] = (struct tfd_shape){.rank = 1, .dim = {TFD_DIM_UNKNOWN}};
