@@ -61,8 +61,9 @@ static enum tfd_code fail_index(struct tfd_status *st, int64_t elements)
 #define TO_INT(T, LOW, v) \
     ((v) >= (double)(LOW) && (v) < -(double)(LOW) ? (T)(v) : (LOW))
 
-/* W: sums of T wrap in it. */
-#define POOLS(name, T, W, LOWEST, FROM_DOUBLE)                                 \
+/* W: sums of T wrap in it; D: a sum and the number of a window's elements are
+ * divided in it, and any number fits. */
+#define POOLS(name, T, W, D, LOWEST, FROM_DOUBLE)                              \
     static enum tfd_code max_##name(void *arg, int64_t begin, int64_t end,     \
                                     struct tfd_status *st)                     \
     {                                                                          \
@@ -116,8 +117,8 @@ static enum tfd_code fail_index(struct tfd_status *st, int64_t elements)
                             y[k] = (T)((W)y[k] + (W)x[k]);                     \
                     }                                                          \
                 for (int64_t k = 0; some && k < n; k++)                        \
-                    y[k] = (T)(y[k] /                                          \
-                               (T)((r.end - r.first) * (c.end - c.first)));    \
+                    y[k] = (T)((D)y[k] /                                       \
+                               (D)((r.end - r.first) * (c.end - c.first)));    \
             }                                                                  \
         return TFD_OK;                                                         \
     }                                                                          \
@@ -253,18 +254,18 @@ static struct tfd_buffer *row_buffer(int64_t elements, struct tfd_status *st)
     return b;
 }
 
-#define TYPES(X)                                   \
-    X(FLOAT, float, float, -FLT_MAX, TO_REAL)      \
-    X(DOUBLE, double, double, -DBL_MAX, TO_REAL)   \
-    X(INT32, int32_t, uint32_t, INT32_MIN, TO_INT) \
-    X(INT64, int64_t, uint64_t, INT64_MIN, TO_INT)
+#define TYPES(X)                                            \
+    X(FLOAT, float, float, float, -FLT_MAX, TO_REAL)        \
+    X(DOUBLE, double, double, double, -DBL_MAX, TO_REAL)    \
+    X(INT32, int32_t, uint32_t, int64_t, INT32_MIN, TO_INT) \
+    X(INT64, int64_t, uint64_t, int64_t, INT64_MIN, TO_INT)
 
 TYPES(POOLS)
 
 tfd_try_fn *tfd_fractional_loop(enum tfd_fractional_loop loop,
                                 enum tfd_dtype dtype)
 {
-#define LOOPS(name, T, W, LOWEST, FROM_DOUBLE) \
+#define LOOPS(name, T, W, D, LOWEST, FROM_DOUBLE) \
     [TFD_##name] = {max_##name, mean_##name, max_grad_##name, mean_grad_##name},
     static tfd_try_fn *const loops[TFD_DTYPE_END][TFD_FRACTIONAL_LOOPS] = {
         TYPES(LOOPS)};
