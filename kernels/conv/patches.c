@@ -114,7 +114,8 @@ static void copy_patch_row(const struct patch_work *w, const struct part *c,
            (size_t)(w->column.size - c->last) * w->pixel);
 }
 
-/* Pixel i of the result, of all volumes. */
+/* Pixel i of the result, of all volumes.  What is outside has no place: numbers
+ * of one may be too large. */
 static void copy_patch(const struct patch_work *w, int64_t i, char *to)
 {
     const int64_t row = i / w->column.out, plane = row / w->row.out;
@@ -126,17 +127,18 @@ static void copy_patch(const struct patch_work *w, int64_t i, char *to)
 
     for (int64_t a = 0; a < w->plane.size; a++)
         for (int64_t b = 0; b < w->row.size && !tfd_halted(); b++, to += size) {
-            const int64_t at =
-                (volume * w->plane.in + p.at + a * w->plane.dilation) *
-                    w->row.in +
-                r.at + b * w->row.dilation;
+            int64_t at;
 
             if (a < p.first || a >= p.last || b < r.first || b >= r.last ||
-                c.first == c.last)
+                c.first == c.last) {
                 memset(to, 0, size);
-            else
-                copy_patch_row(
-                    w, &c, w->x + (size_t)(at * w->column.in) * w->pixel, to);
+                continue;
+            }
+            at = (volume * w->plane.in + p.at + a * w->plane.dilation) *
+                     w->row.in +
+                 r.at + b * w->row.dilation;
+            copy_patch_row(w, &c, w->x + (size_t)(at * w->column.in) * w->pixel,
+                           to);
         }
 }
 
