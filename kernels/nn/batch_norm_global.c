@@ -181,6 +181,14 @@ static int cost_of_line(int64_t elements)
     return elements > INT32_MAX / COST_NS ? INT32_MAX : (int)elements * COST_NS;
 }
 
+/* Of derive_few_*(). */
+static int cost_of_block(const struct norm_work *w)
+{
+    const int64_t few = w->channels < BLOCK ? w->channels : BLOCK;
+
+    return cost_of_line(w->rows > INT32_MAX / few ? INT32_MAX : w->rows * few);
+}
+
 /* ---- Kernels ------------------------------------------------------------- */
 
 static enum tfd_code global_norm_compute(struct tfd_kctx *k,
@@ -270,7 +278,7 @@ static enum tfd_code global_norm_grad_compute(struct tfd_kctx *k,
         w.dbeta = tfd_tensor_data(&o[8].work);
         w.dgamma = tfd_tensor_data(&o[9].work);
         tfd_kctx_parallel(
-            k, w.channels, cost_of_line(w.rows),
+            k, (w.channels + BLOCK - 1) / BLOCK, cost_of_block(&w),
             o[1].work.dtype == TFD_FLOAT ? derive_float : derive_double, &w);
     }
     return tfd_image_end(k, o, 10, rc, st);
