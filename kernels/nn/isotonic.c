@@ -15,6 +15,7 @@
 #include "kernels/core/gradient.h"
 
 #define COLUMN_COST_NS 10
+#define ASK_EVERY (1 << 20) /* steps of a row */
 
 struct pooling_rows {
     const void *x;
@@ -24,19 +25,31 @@ struct pooling_rows {
     int64_t columns;
 };
 
-/* The last pool is taken into the one before while it is above it. */
+/* One more step of a row is done, and nobody wants the rest. */
+static inline bool row_halted(uint32_t *steps)
+{
+    return ++*steps % ASK_EVERY == 0 && tfd_halted();
+}
+
+/* The last pool is taken into the one before while it is above it.  A row that
+ * is told to stop has no pools. */
 #define POOL_ROWS(name, TX, TY, FROM_X, ADD, MEAN, WIDE, out)              \
     static int64_t pool_##name(const TX *x, int64_t n, TY *mean, TY *sum,  \
                                int32_t *begin)                             \
     {                                                                      \
         int64_t pools = 0;                                                 \
+        uint32_t steps = 0;                                                \
                                                                            \
         for (int64_t i = 0; i < n; i++) {                                  \
+            if (row_halted(&steps))                                        \
+                return 0;                                                  \
             begin[pools] = (int32_t)i;                                     \
             sum[pools] = mean[pools] = FROM_X(x[i]);                       \
             pools++;                                                       \
             while (pools > 1 &&                                            \
                    WIDE(mean[pools - 1]) > WIDE(mean[pools - 2])) {        \
+                if (row_halted(&steps))                                    \
+                    return 0;                                              \
                 pools--;                                                   \
                 sum[pools - 1] = ADD(sum[pools - 1], sum[pools]);          \
                 mean[pools - 1] =                                          \
