@@ -12,7 +12,8 @@
 #include <float.h>
 #include <string.h>
 
-#define BLOCK 64 /* channels at a time */
+#define BLOCK 64        /* channels at a time */
+#define ASK_EVERY 65536 /* elements */
 
 /* The elements [first, end) of window i along a side of so many. */
 struct stretch {
@@ -56,6 +57,17 @@ static enum tfd_code fail_index(struct tfd_status *st, int64_t elements)
                     (long long)elements);
 }
 
+/* So many more elements are done, and nobody wants the rest.  Nothing is asked
+ * before ASK_EVERY of them. */
+static inline bool halted_after(int64_t *done, int64_t elements)
+{
+    *done += elements;
+    if (*done < ASK_EVERY)
+        return false;
+    *done = 0;
+    return tfd_halted();
+}
+
 /* The double of a sum as an integer; what has none becomes the smallest. */
 #define TO_REAL(T, LOW, v) ((T)(v))
 #define TO_INT(T, LOW, v) \
@@ -70,10 +82,12 @@ static enum tfd_code fail_index(struct tfd_status *st, int64_t elements)
         const struct tfd_fractional *f = arg;                                  \
         const int64_t n = f->channels;                                         \
         T *y = (T *)f->out + begin * f->out_columns * n;                       \
+        int64_t done = 0;                                                      \
                                                                                \
         (void)st;                                                              \
         for (int64_t i = begin; i < end && !tfd_halted(); i++)                 \
-            for (int64_t j = 0; j < f->out_columns; j++, y += n) {             \
+            for (int64_t j = 0; j < f->out_columns && !halted_after(&done, n); \
+                 j++, y += n) {                                                \
                 const struct stretch c = columns_of(f, j);                     \
                 struct stretch r;                                              \
                 const int64_t image = row_of_y(f, i, &r);                      \
@@ -98,10 +112,12 @@ static enum tfd_code fail_index(struct tfd_status *st, int64_t elements)
         const struct tfd_fractional *f = arg;                                  \
         const int64_t n = f->channels;                                         \
         T *y = (T *)f->out + begin * f->out_columns * n;                       \
+        int64_t done = 0;                                                      \
                                                                                \
         (void)st;                                                              \
         for (int64_t i = begin; i < end && !tfd_halted(); i++)                 \
-            for (int64_t j = 0; j < f->out_columns; j++, y += n) {             \
+            for (int64_t j = 0; j < f->out_columns && !halted_after(&done, n); \
+                 j++, y += n) {                                                \
                 const struct stretch c = columns_of(f, j);                     \
                 struct stretch r;                                              \
                 const int64_t image = row_of_y(f, i, &r);                      \
@@ -181,31 +197,34 @@ static enum tfd_code fail_index(struct tfd_status *st, int64_t elements)
     {                                                                          \
         const struct tfd_fractional *f = arg;                                  \
         const int64_t size = f->rows * f->columns * f->channels;               \
+        int64_t done = 0;                                                      \
                                                                                \
         tfd_halt_clear((T *)f->out + begin * size,                             \
                        (size_t)((end - begin) * size) * sizeof(T));            \
         for (int64_t i = begin; i < end; i++)                                  \
             for (int64_t j = 0; j < f->out_rows && !tfd_halted(); j++)         \
-                for (int64_t k = 0; k < f->out_columns; k++)                   \
+                for (int64_t k = 0;                                            \
+                     k < f->out_columns && !halted_after(&done, f->channels);  \
+                     k++)                                                      \
                     TFD_TRY(give_##name(f, i, j, k, st));                      \
         return TFD_OK;                                                         \
     }                                                                          \
                                                                                \
-    /* What the windows of row i of dy give a row of dx. */                    \
+    /* What the windows of row i of dy give a row of dx; those of a gradient   \
+     * may all be as wide as the image. */                                     \
     static void spread_##name(const struct tfd_fractional *f, const T *dy,     \
                               int64_t rows, double *sum)                       \
     {                                                                          \
         const int64_t n = f->channels;                                         \
-        int64_t since = 0;                                                     \
+        int64_t done = 0;                                                      \
                                                                                \
-        for (int64_t j = 0; j < f->out_columns; j++, dy += n) {                \
+        for (int64_t j = 0; j < f->out_columns && !halted_after(&done, 1);     \
+             j++, dy += n) {                                                   \
             const struct stretch c = columns_of(f, j);                         \
             const double count = (double)(rows * (c.end - c.first));           \
                                                                                \
-            if (c.first < c.end &&                                             \
-                tfd_halted_after((c.end - c.first) * n, &since))               \
-                return;                                                        \
-            for (int64_t b = c.first; b < c.end; b++)                          \
+            for (int64_t b = c.first; b < c.end && !halted_after(&done, n);    \
+                 b++)                                                          \
                 for (int64_t k = 0; k < n; k++)                                \
                     sum[b * n + k] += (double)dy[k] / count;                   \
         }                                                                      \
