@@ -12,6 +12,7 @@
  * sequences.
  */
 #include "kernels/nn/fractional.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
@@ -22,6 +23,7 @@
 #include <string.h>
 
 #define IMAGE_DIMS 4
+#define ASK_EVERY 65536 /* windows */
 
 struct fractional_state {
     struct tfd_philox_source source;
@@ -115,6 +117,12 @@ static struct tfd_random_draw draw_of(struct fractional_state *s,
     return tfd_random_draw_of(g);
 }
 
+/* Nobody wants the windows from i on; asked at every ASK_EVERY-th. */
+static inline bool drawing_halted(int64_t i)
+{
+    return i % ASK_EVERY == 0 && tfd_halted();
+}
+
 /* Windows end where ceil(alpha * (i + u)) says, for one u below what keeps the
  * first and the last window from being too large or too small. */
 static void draw_pseudo_random(struct tfd_random_draw *d, int64_t in,
@@ -128,7 +136,7 @@ static void draw_pseudo_random(struct tfd_random_draw *d, int64_t in,
 
     at[0] = 0;
     at[out] = in;
-    for (int64_t i = 1; i < out; i++)
+    for (int64_t i = 1; i < out && !drawing_halted(i); i++)
         at[i] = (int64_t)ceil(alpha * ((double)i + u)) - 1;
 }
 
@@ -139,9 +147,9 @@ static void draw_shuffled(struct tfd_random_draw *d, int64_t in, int64_t out,
     const int64_t k = in / out, larger = in % out;
 
     at[0] = 0;
-    for (int64_t i = 0; i < out; i++)
+    for (int64_t i = 0; i < out && !drawing_halted(i); i++)
         at[i + 1] = i < larger ? k + 1 : k;
-    for (int64_t i = 0; i + 1 < out; i++) {
+    for (int64_t i = 0; i + 1 < out && !drawing_halted(i); i++) {
         const int64_t left = out - i;
         const int64_t other =
             i + (int64_t)(tfd_random_draw32(d) % (uint32_t)left);
@@ -150,11 +158,12 @@ static void draw_shuffled(struct tfd_random_draw *d, int64_t in, int64_t out,
         at[i + 1] = at[other + 1];
         at[other + 1] = size;
     }
-    for (int64_t i = 0; i < out; i++)
+    for (int64_t i = 0; i < out && !drawing_halted(i); i++)
         at[i + 1] += at[i];
 }
 
-/* Output `arg`: where windows begin, and where the last one ends. */
+/* Output `arg`: where windows begin, and where the last one ends.  Fails where
+ * the drawing was told to stop: the pools must not run along half of it. */
 static enum tfd_code make_sequence(struct tfd_kctx *k, int arg, int64_t in,
                                    int64_t out, struct tfd_philox *fixed,
                                    struct tfd_status *st)
@@ -171,7 +180,7 @@ static enum tfd_code make_sequence(struct tfd_kctx *k, int arg, int64_t in,
         draw_pseudo_random(&d, in, out, at);
     else
         draw_shuffled(&d, in, out, at);
-    return TFD_OK;
+    return tfd_halted() ? tfd_halt_fail(st) : TFD_OK;
 }
 
 /* ---- Pools --------------------------------------------------------------- */
