@@ -46,24 +46,40 @@ struct least {
 
 /* ---- Normal equations ---------------------------------------------------- */
 
+/* Rows that are turned together. */
+#define TURNED_ROWS 16
+
 #define NORMAL(p, T, L, R, conj_, real_, EPSILON)                              \
-    /* Columns of the Gramian of what is smaller, its lower triangle. */       \
-    static void gramian_##p(const struct least *l, const T *a, T *g)           \
+    /* Blocks of rows, so that what is written lies together, too. */          \
+    static void turn_##p(const T *x, int64_t rows, int64_t columns, T *y)      \
+    {                                                                          \
+        for (int64_t first = 0; first < rows && !tfd_halted();                 \
+             first += TURNED_ROWS) {                                           \
+            const int64_t last = tfd_min(first + TURNED_ROWS, rows);           \
+                                                                               \
+            for (int64_t j = 0; j < columns; j++)                              \
+                for (int64_t i = first; i < last; i++)                         \
+                    y[j * rows + i] = x[i * columns + j];                      \
+        }                                                                      \
+    }                                                                          \
+    /* Columns of the Gramian of what is smaller, its lower triangle.  Its     \
+     * vectors are the rows of A, or of A turned. */                           \
+    static void gramian_##p(const struct least *l, const T *a, T *g,           \
+                            T *turned)                                         \
     {                                                                          \
         const bool tall = l->m >= l->n;                                        \
         const int64_t size = tall ? l->n : l->m, count = tall ? l->m : l->n;   \
-        const int64_t step = tall ? l->n : 1, next = tall ? 1 : l->n;          \
                                                                                \
+        if (tall)                                                              \
+            turn_##p(a, l->m, l->n, turned);                                   \
         for (int64_t j = 0; j < size; j++)                                     \
-            for (int64_t i = j; i < size; i++) {                               \
+            for (int64_t i = j; i < size && !tfd_halted(); i++) {              \
+                const T *x = (tall ? turned : a) + i * count;                  \
+                const T *y = (tall ? turned : a) + j * count;                  \
                 T sum = i == j ? (R)l->regularizer : 0;                        \
                                                                                \
-                for (int64_t k = 0; k < count; k++) {                          \
-                    const T x = a[k * step + i * next];                        \
-                    const T y = a[k * step + j * next];                        \
-                                                                               \
-                    sum += tall ? conj_(x) * y : x * conj_(y);                 \
-                }                                                              \
+                for (int64_t k = 0; k < count; k++)                            \
+                    sum += tall ? conj_(x[k]) * y[k] : x[k] * conj_(y[k]);     \
                 g[j * size + i] = sum;                                         \
             }                                                                  \
     }                                                                          \
@@ -73,18 +89,12 @@ struct least {
     {                                                                          \
         const int64_t right = l->right;                                        \
                                                                                \
-        memset(y, 0, sizeof(T) * (size_t)l->n * (size_t)right);                \
-        for (int64_t k = 0; k < l->m; k++)                                     \
+        tfd_halt_clear(y, sizeof(T) * (size_t)l->n * (size_t)right);           \
+        for (int64_t k = 0; k < l->m && !tfd_halted(); k++)                    \
             for (int64_t i = 0; i < l->n; i++)                                 \
                 for (int64_t j = 0; j < right; j++)                            \
                     y[i * right + j] +=                                        \
                         conj_(a[k * l->n + i]) * x[k * right + j];             \
-    }                                                                          \
-    static void turn_##p(const T *x, int64_t rows, int64_t columns, T *y)      \
-    {                                                                          \
-        for (int64_t i = 0; i < rows; i++)                                     \
-            for (int64_t j = 0; j < columns; j++)                              \
-                y[j * rows + i] = x[i * columns + j];                          \
     }                                                                          \
     /* Rows of y become those of G^-1 y; false: G is not positive. */          \
     static bool solve_gramian_##p(const struct least *l, T *g, int size, T *y, \
@@ -92,12 +102,16 @@ struct least {
     {                                                                          \
         int info;                                                              \
                                                                                \
+        if (tfd_halted())                                                      \
+            return true;                                                       \
         p##potrf_("L", &size, (L *)(void *)g, &size, &info, 1);                \
         for (int64_t i = 0; i < size && info == 0; i++)                        \
             info = !(real_(g[i * size + i]) > 0);                              \
         if (info != 0)                                                         \
             return false;                                                      \
         turn_##p(y, size, l->right, columns);                                  \
+        if (tfd_halted())                                                      \
+            return true;                                                       \
         p##potrs_("L", &size, &l->right, (L *)(void *)g, &size,                \
                   (L *)(void *)columns, &size, &info, 1);                      \
         turn_##p(columns, l->right, size, y);                                  \
@@ -108,9 +122,10 @@ struct least {
     {                                                                          \
         const int size = l->m < l->n ? l->m : l->n;                            \
         const int64_t wide = (int64_t)l->m * l->right;                         \
-        T *z = room + (int64_t)size * size, *columns = z + wide;               \
+        T *turned = room + (int64_t)size * size;                               \
+        T *z = turned + (int64_t)l->m * l->n, *columns = z + wide;             \
                                                                                \
-        gramian_##p(l, a, room);                                               \
+        gramian_##p(l, a, room, turned);                                       \
         if (l->m >= l->n) {                                                    \
             apply_adjoint_##p(l, a, b, x);                                     \
             return solve_gramian_##p(l, room, size, x, columns);               \
@@ -139,9 +154,11 @@ struct least {
                                                                               \
         turn_##p(a, l->m, l->n, columns);                                     \
         memset(pivots, 0, sizeof(int) * (size_t)l->n);                        \
-        for (int64_t j = 0; j < l->right; j++)                                \
+        for (int64_t j = 0; j < l->right && !tfd_halted(); j++)               \
             for (int64_t i = 0; i < high; i++)                                \
                 y[j * high + i] = i < l->m ? b[i * l->right + j] : 0;         \
+        if (tfd_halted())                                                     \
+            return true;                                                      \
         p##gelsy_(&l->m, &l->n, &l->right, (L *)(void *)columns, &l->m,       \
                   (L *)(void *)y, &high, pivots, &limit, &rank,               \
                   (L *)(void *)work, &size,                                   \
