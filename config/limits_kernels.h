@@ -144,6 +144,9 @@
  * their values; a program that forgets to delete them notices. */
 #define TFD_SESSION_TENSORS_MAX (1 << 20)
 
+/* Patterns that one RecordInput looks for files by, each of which costs a look
+ * at a folder; programs have one, or one for each of some folders. */
+#define TFD_RECORD_INPUT_PATTERNS_MAX 10000
 /* Files that one RecordInput reads in turn; records that it holds back to
  * shuffle them, of 24 bytes each beside what is in them, and their bytes. */
 #define TFD_RECORD_INPUT_FILES_MAX 64

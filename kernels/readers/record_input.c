@@ -139,6 +139,21 @@ static uint64_t draw_bits(uint64_t *state)
     return x ^ (x >> 31);
 }
 
+static enum tfd_code check_pattern_count(const struct record_input *r,
+                                         struct tfd_status *st)
+{
+    size_t count = 1;
+
+    for (size_t i = 0; i < r->pattern.size; i++)
+        count += r->pattern.data[i] == ',';
+    if (count <= TFD_RECORD_INPUT_PATTERNS_MAX)
+        return TFD_OK;
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                    "file_pattern has %zu patterns with commas between them; "
+                    "the limit is %d",
+                    count, TFD_RECORD_INPUT_PATTERNS_MAX);
+}
+
 /* The patterns have commas between them. */
 static enum tfd_code match_files(struct record_input *r,
                                  struct tfd_file_access *access,
@@ -146,11 +161,14 @@ static enum tfd_code match_files(struct record_input *r,
 {
     struct tfd_str rest = r->pattern, names, name;
 
+    TFD_TRY(check_pattern_count(r, st));
     for (bool more = true; more;) {
         const char *comma =
             rest.size ? memchr(rest.data, ',', rest.size) : NULL;
         size_t size = comma ? (size_t)(comma - rest.data) : rest.size;
 
+        if (tfd_halted())
+            return tfd_halt_fail(st);
         TFD_TRY(tfd_file_glob(access, (struct tfd_str){rest.data, size},
                               &r->names, st));
         more = comma != NULL;

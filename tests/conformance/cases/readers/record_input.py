@@ -59,6 +59,8 @@ def records_come_epoch_after_epoch(side):
         out["two epochs"] = taken(side, session, "f*", 2, batch_size=2 * whole)
         out["nothing"] = taken(side, session, "f*", batch_size=0)
         out["two patterns"] = taken(side, session, "f1,f3", batch_size=2 * EACH)
+        out["many patterns"] = taken(side, session, "f1" + ",none" * 9999,
+                                     batch_size=EACH)
         out["with an empty one"] = taken(side, session, "f1,empty", 2,
                                          batch_size=EACH)
         for ratio in (0.5, 0.99, 2.0, -1.0):
