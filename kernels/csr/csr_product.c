@@ -3,20 +3,25 @@
  * or of batches of them, as a sparse one.
  *
  * Row by row: the columns that a row of the product has are found by a mark for
- * each, then sorted; terms are added in a dense row.  A first pass counts, so
- * that the result is made in one piece.  Zeros that come of it stay in it.
+ * each, then put in order; terms are added in a dense row.  A first pass
+ * counts, so that the result is made in one piece.  Zeros that come of it stay
+ * in it.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/csr/csr_flip.h"
 #include "kernels/sparse/sparse_pick.h"
 
+#include "common/base/min.h"
 #include "config/limits.h"
 
 #include <complex.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Columns that qsort() gets at once: some milliseconds. */
+#define SORTED_AT_ONCE INT64_C(65536)
 
 struct how {
     bool transpose[2], adjoint[2]; /* of a and of b */
@@ -125,12 +130,17 @@ static struct tfd_csr_one matrix_of(const struct tfd_csr *x, int64_t m)
     return tfd_csr_at(x, x->batch == 1 ? 0 : m);
 }
 
+static int64_t mark_of(const struct making *x, int64_t m, int64_t row)
+{
+    return m * x->a->rows + row + 1;
+}
+
 /* The columns of a row of the product, put into `to` where there is one. */
 static int64_t find_columns(const struct making *x, int64_t m, int64_t row,
                             int32_t *to)
 {
     const struct tfd_csr_one a = matrix_of(x->a, m), b = matrix_of(x->b, m);
-    int64_t seen = m * x->a->rows + row + 1, count = 0;
+    int64_t seen = mark_of(x, m, row), count = 0;
 
     for (int64_t i = a.row_at[row]; i < a.row_at[row + 1] && !tfd_halted(); i++)
         for (int64_t j = b.row_at[a.column[i]]; j < b.row_at[a.column[i] + 1];
@@ -148,7 +158,7 @@ static int64_t find_columns(const struct making *x, int64_t m, int64_t row,
 static void clear_marks(const struct making *x)
 {
     if (x->b->columns > 0)
-        memset(x->mark, 0, (size_t)x->b->columns * sizeof(*x->mark));
+        tfd_halt_clear(x->mark, (size_t)x->b->columns * sizeof(*x->mark));
 }
 
 static enum tfd_code count_all(const struct making *x, int64_t *count,
@@ -204,10 +214,70 @@ static int compare_columns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* All that have the mark, in order. */
+static void gather_columns(const struct making *x, int64_t seen,
+                           int32_t *column, int64_t count)
+{
+    int64_t at = 0;
+
+    for (int64_t c = 0; c < x->b->columns && at < count; c++) {
+        if (tfd_sparse_stops(c))
+            return;
+        if (x->mark[c] == seen)
+            column[at++] = (int32_t)c;
+    }
+}
+
+/* to[0..end) is x[0..middle) and x[middle..end), each in order, together. */
+static void merge_columns(const int32_t *x, int64_t middle, int64_t end,
+                          int32_t *to)
+{
+    int64_t i = 0, j = middle;
+
+    for (int64_t at = 0; at < end; at++) {
+        if (tfd_sparse_stops(at))
+            return;
+        to[at] = j >= end || (i < middle && x[i] < x[j]) ? x[i++] : x[j++];
+    }
+}
+
+/* Blocks that a moment sorts, then twice as long ones of two each. */
+static void sort_columns(int32_t *column, int32_t *room, int64_t count)
+{
+    int32_t *from = column, *to = room, *last;
+
+    for (int64_t i = 0; i < count && !tfd_halted(); i += SORTED_AT_ONCE)
+        qsort(column + i, (size_t)tfd_min(SORTED_AT_ONCE, count - i),
+              sizeof(*column), compare_columns);
+    for (int64_t n = SORTED_AT_ONCE; n < count; n *= 2) {
+        for (int64_t i = 0; i < count && !tfd_halted(); i += 2 * n)
+            merge_columns(from + i, tfd_min(n, count - i),
+                          tfd_min(2 * n, count - i), to + i);
+        last = from;
+        from = to;
+        to = last;
+    }
+    if (from != column && !tfd_halted())
+        memcpy(column, from, (size_t)count * sizeof(*column));
+}
+
+/* A row that has many columns has its marks close together.  The room for its
+ * sums, which are not begun, has that of its columns. */
+static void order_columns(const struct making *x, int64_t m, int64_t row,
+                          int32_t *column, int64_t count)
+{
+    if (count > x->b->columns / 32)
+        gather_columns(x, mark_of(x, m, row), column, count);
+    else
+        sort_columns(column, (int32_t *)(void *)x->sum, count);
+}
+
 static void make_product_row(const struct making *x, int64_t m, int64_t row,
                              int32_t *column, int64_t count, void *values)
 {
-    qsort(column, (size_t)count, sizeof(*column), compare_columns);
+    order_columns(x, m, row, column, count);
+    if (tfd_halted())
+        return;
     if (x->a->dtype == TFD_FLOAT)
         row_FLOAT(x, m, row, column, count, values);
     else if (x->a->dtype == TFD_DOUBLE)

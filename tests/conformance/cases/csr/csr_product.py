@@ -49,6 +49,23 @@ def products_of_sparse_matrices(side):
     return answers(side, found)
 
 
+def scattered(rows, columns, each, step):
+    """Rows that have columns far apart, other ones each."""
+    return [rows, columns], [[r, r + c * step] for r in range(rows)
+                             for c in range(each)]
+
+
+@scenario("SparseMatrixSparseMatMul", tol=4)
+@fresh_graph
+def rows_of_many_columns(side):
+    rows = 3
+    all_rows = [1, rows], [[0, r] for r in range(rows)]
+    return answers(side, {
+        name: product(all_rows, scattered(rows, columns, each, step), tf.float32)
+        for name, columns, each, step in (
+            ("far apart", 1 << 23, 70000, 100), ("close", 1 << 18, 70000, 3))})
+
+
 @scenario("SparseMatrixSparseMatMul")
 @fresh_graph
 def bad_products_of_two_sparse_matrices(side):
