@@ -41,19 +41,21 @@ static enum tfd_code read_dims(struct tfd_csr *m, struct tfd_status *st)
     m->columns = m->dim[m->rank - 1];
     if (m->batch < 0 || m->rows < 0 || m->columns < 0)
         return fail_damaged("dimensions", st);
+    for (int d = 0; d < m->rank; d++)
+        if (m->dim[d] > INT32_MAX)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "a CSRSparseMatrix whose dimension %d is %" PRId64
+                            "; the limit is %d",
+                            d, m->dim[d], INT32_MAX);
     return TFD_OK;
 }
 
 static enum tfd_code check_vectors(const struct tfd_csr *m,
                                    struct tfd_status *st)
 {
-    int64_t rows;
-
-    if (__builtin_mul_overflow(m->rows + 1, m->batch, &rows) ||
-        !is_vector(&m->part[TFD_CSR_ROWS], TFD_INT32, rows))
+    if (!is_vector(&m->part[TFD_CSR_ROWS], TFD_INT32, (m->rows + 1) * m->batch))
         return fail_damaged("rows", st);
-    if (m->batch == INT64_MAX ||
-        !is_vector(&m->part[TFD_CSR_BATCHES], TFD_INT32, m->batch + 1))
+    if (!is_vector(&m->part[TFD_CSR_BATCHES], TFD_INT32, m->batch + 1))
         return fail_damaged("batches", st);
     if (!has_values(m->dtype) ||
         !is_vector(&m->part[TFD_CSR_VALUES], m->dtype, m->count))
