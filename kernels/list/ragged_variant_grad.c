@@ -42,12 +42,20 @@ static enum tfd_code values_of_row(const struct rows *r, int64_t i,
 static enum tfd_code missing_rows(const struct rows *r, int64_t i, int64_t *n,
                                   struct tfd_status *st)
 {
+    int64_t first, last;
+
     if (i + 1 >= tfd_tensor_elements(r->splits))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "row_splits has %" PRId64 " elements, which do not say "
                         "how long row %" PRId64 " is",
                         tfd_tensor_elements(r->splits), i);
-    *n = tfd_check_int_at(r->splits, i + 1) - tfd_check_int_at(r->splits, i);
+    first = tfd_check_int_at(r->splits, i);
+    last = tfd_check_int_at(r->splits, i + 1);
+    if (__builtin_sub_overflow(last, first, n))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "row %" PRId64 " of values from %" PRId64 " to %" PRId64
+                        " is longer than can be counted",
+                        i, first, last);
     if (*n >= 0 && r->shape.rank > 0)
         return TFD_OK;
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
