@@ -9,6 +9,7 @@
  * something is missing there; then one that cannot be read is passed over, as
  * in TensorFlow.
  */
+#include "common/thread/halt.h"
 #include "kernels/checkpoint/slices_reader.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -88,6 +89,13 @@ static enum tfd_code open_rest(struct shards *s, struct tfd_status *st)
     for (int i = 0; i < s->count; i++)
         TFD_TRY(open_shard(s, i, st));
     return TFD_OK;
+}
+
+/* All that can be read. */
+static void open_others(struct shards *s)
+{
+    for (int i = 0; i < s->count && !tfd_halted(); i++)
+        (void)!open_shard(s, i, NULL);
 }
 
 static void close_shards(struct shards *s)
@@ -259,7 +267,7 @@ static enum tfd_code read_tensor(struct tfd_kctx *k, struct restoring *r,
 
     if (may_open && (rc == TFD_NOT_FOUND ||
                      (rc == TFD_OK && !tfd_slice_set_covers(&all, &want)))) {
-        (void)!open_rest(r->shards, NULL);
+        open_others(r->shards);
         tfd_slice_set_deinit(&all);
         tfd_status_clear(&why);
         rc = look_up(k, r, &all, &want, &why);

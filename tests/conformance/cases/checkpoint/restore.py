@@ -108,6 +108,10 @@ def wrong_restores(side):
                                                         preferred_shard=0),
             "junk behind name": whole(p, "n", tf.int32, preferred_shard=0),
             "junk first": whole(p, "a", preferred_shard=2)}))
+        session.run(raw.WriteFile(filename=side.path("p-0x"), contents="junk"))
+        out.update(all_told(side, session, {
+            "junk between": whole(p, "s", tf.string, preferred_shard=0),
+            "junk between slices": whole(p, "a", preferred_shard=0)}))
         return out
 
 
