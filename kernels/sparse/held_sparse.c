@@ -14,8 +14,14 @@ static struct tfd_str number_key(const int64_t *number)
 
 static size_t held_bytes(const struct tfd_held_sparse *h)
 {
-    return sizeof(*h) + tfd_tensor_size(&h->indices) +
-           tfd_tensor_size(&h->values);
+    size_t bytes =
+        sizeof(*h) + tfd_tensor_size(&h->indices) + tfd_tensor_size(&h->values);
+    int64_t n = tfd_tensor_elements(&h->values);
+    const struct tfd_tstring *s = tfd_tensor_data(&h->values);
+
+    for (int64_t i = 0; h->values.dtype == TFD_STRING && i < n; i++)
+        bytes += tfd_tstring_view(&s[i]).size;
+    return bytes;
 }
 
 void tfd_held_sparse_free(struct tfd_held_sparse *h)
@@ -43,6 +49,7 @@ struct tfd_held_sparse *tfd_held_sparse_new(const struct tfd_tensor *indices,
     h->rank = rank;
     if (rank > 0)
         memcpy(h->dim, dim, (size_t)rank * sizeof(*dim));
+    h->bytes = held_bytes(h);
     return h;
 }
 
@@ -131,7 +138,7 @@ enum tfd_code tfd_held_sparse_put(struct tfd_sparse_map *m,
     enum tfd_code rc;
 
     for (int64_t i = 0; i < count; i++)
-        bytes += held_bytes(rows[i]);
+        bytes += rows[i]->bytes;
     tfd_lock(&m->lock);
     *first = m->next;
     rc = put_locked(m, rows, count, bytes, st);
@@ -153,7 +160,7 @@ int64_t tfd_held_sparse_take(struct tfd_sparse_map *m, const int64_t *numbers,
             break;
         tfd_map_remove(&m->held, number_key(&numbers[i]));
         rows[i] = (struct tfd_held_sparse *)value;
-        m->bytes -= held_bytes(rows[i]);
+        m->bytes -= rows[i]->bytes;
     }
     tfd_unlock(&m->lock);
     return i;

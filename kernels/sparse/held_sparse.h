@@ -16,6 +16,7 @@
 struct tfd_held_sparse {
     int64_t number; /* its key */
     struct tfd_tensor indices, values;
+    size_t bytes; /* of all of it, the strings included */
     int rank;
     int64_t dim[TFD_RANK_MAX];
 };
