@@ -58,14 +58,16 @@ static enum tfd_code fail_index(struct tfd_status *st, int64_t elements)
 }
 
 /* So many more elements are done, and nobody wants the rest.  Nothing is asked
- * before ASK_EVERY of them. */
+ * before ASK_EVERY of them; once true, it stays true for loops around. */
 static inline bool halted_after(int64_t *done, int64_t elements)
 {
     *done += elements;
     if (*done < ASK_EVERY)
         return false;
+    if (tfd_halted())
+        return true;
     *done = 0;
-    return tfd_halted();
+    return false;
 }
 
 /* The double of a sum as an integer; what has none becomes the smallest. */
