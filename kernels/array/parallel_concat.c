@@ -15,30 +15,10 @@ struct whole {
     struct tfd_shape shape;
 };
 
-/* A shape that an output can have. */
-static enum tfd_code read_whole_shape(const struct tfd_node *n,
-                                      struct tfd_shape *out,
-                                      struct tfd_status *st)
-{
-    char text[TFD_SHAPE_TEXT_MAX];
-    bool known = true;
-
-    TFD_TRY(tfd_node_shape_any(n, "shape", out, st));
-    if (out->rank == TFD_RANK_UNKNOWN)
-        out->rank = 0; /* as TensorFlow takes it */
-    for (int d = 0; d < out->rank; d++)
-        known &= out->dim[d] >= 0;
-    if (!known)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Shape %s is not fully defined",
-                        tfd_shape_text(out, text));
-    return tfd_shape_make(out, out->dim, out->rank, st);
-}
-
 static enum tfd_code whole_prepare(const struct tfd_prepare *p, void *state,
                                    struct tfd_status *st)
 {
-    return read_whole_shape(p->node, &((struct whole *)state)->shape, st);
+    return tfd_check_attr_shape(p->node, &((struct whole *)state)->shape, st);
 }
 
 /* Whether `update` may be row `row` of `value`. */

@@ -149,3 +149,21 @@ enum tfd_code tfd_check_shape(const struct tfd_kctx *k, int arg, bool partial,
 {
     return tfd_check_shape_value(&k->in[arg], partial, out, st);
 }
+
+enum tfd_code tfd_check_attr_shape(const struct tfd_node *n,
+                                   struct tfd_shape *out, struct tfd_status *st)
+{
+    char text[TFD_SHAPE_TEXT_MAX];
+    bool known = true;
+
+    TFD_TRY(tfd_node_shape_any(n, "shape", out, st));
+    if (out->rank == TFD_RANK_UNKNOWN)
+        out->rank = 0;
+    for (int d = 0; d < out->rank; d++)
+        known &= out->dim[d] >= 0;
+    if (!known)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Shape %s is not fully defined",
+                        tfd_shape_text(out, text));
+    return tfd_shape_make(out, out->dim, out->rank, st);
+}

@@ -46,4 +46,10 @@ enum tfd_code tfd_shape_none(struct tfd_shape_ctx *s, struct tfd_status *st);
 enum tfd_code tfd_shape_broadcast2(struct tfd_shape_ctx *s,
                                    struct tfd_status *st);
 
+/* The attribute "shape" as an output's; an unknown rank is a scalar's, as
+ * TensorFlow takes it.  INVALID_ARGUMENT where a dimension is unknown. */
+enum tfd_code tfd_check_attr_shape(const struct tfd_node *n,
+                                   struct tfd_shape *out,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
 #endif

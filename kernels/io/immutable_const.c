@@ -15,26 +15,6 @@ struct file_constant {
     struct tfd_shape shape;
 };
 
-/* A shape that an output can have. */
-static enum tfd_code read_file_shape(const struct tfd_node *n,
-                                     struct tfd_shape *out,
-                                     struct tfd_status *st)
-{
-    char text[TFD_SHAPE_TEXT_MAX];
-    bool known = true;
-
-    TFD_TRY(tfd_node_shape_any(n, "shape", out, st));
-    if (out->rank == TFD_RANK_UNKNOWN)
-        out->rank = 0; /* as TensorFlow takes it */
-    for (int d = 0; d < out->rank; d++)
-        known &= out->dim[d] >= 0;
-    if (!known)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "Shape %s is not fully defined",
-                        tfd_shape_text(out, text));
-    return tfd_shape_make(out, out->dim, out->rank, st);
-}
-
 static enum tfd_code file_prepare(const struct tfd_prepare *p, void *state,
                                   struct tfd_status *st)
 {
@@ -44,7 +24,7 @@ static enum tfd_code file_prepare(const struct tfd_prepare *p, void *state,
     if (c->dtype == TFD_RESOURCE || c->dtype == TFD_VARIANT)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Resource and variant dtypes are invalid for this op.");
-    return read_file_shape(p->node, &c->shape, st);
+    return tfd_check_attr_shape(p->node, &c->shape, st);
 }
 
 /* A truth of any byte but 0 is 1 to those who count on it. */
