@@ -84,8 +84,10 @@ static void add_ops(const struct tfd_registry *r)
     if (r->ops.count > OPS_MAX)
         give_up("registry", "more ops than there is room for");
     while (tfd_map_next(&r->ops.by_name, &at, &e)) {
-        const struct tfd_op *op = (const struct tfd_op *)e->value;
+        const struct tfd_op *op = tfd_op_find(&r->ops, e->key);
 
+        if (!op)
+            give_up("no definition that can be parsed", e->key.data);
         lines[op->index].op = op;
     }
 }

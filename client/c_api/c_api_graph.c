@@ -348,7 +348,8 @@ static void put_all_ops(struct tfd_bytes *b, const struct tfd_op_set *ops)
         return;
     }
     while (tfd_map_next(&ops->by_name, &at, &e))
-        sorted[count++] = (const struct tfd_op *)e->value;
+        if ((sorted[count] = tfd_op_find(ops, e->key)))
+            count++;
     qsort(sorted, count, sizeof(*sorted), compare_ops);
     for (size_t i = 0; i < count; i++)
         put_op(b, sorted[i]);

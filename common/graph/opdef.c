@@ -3,10 +3,12 @@
  */
 #include "common/graph/opdef.h"
 
+#include "common/base/atomic.h"
+#include "common/base/log.h"
+#include "common/base/pbio.h"
 #include "common/graph/attr.h"
 #include "common/graph/graph.h"
 #include "common/graph/opdef_parse.h"
-#include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 
 /* All definitions of the program take about 1 MiB; they are ours. */
@@ -21,9 +23,27 @@ void tfd_op_set_init(struct tfd_op_set *s)
 
 void tfd_op_set_deinit(struct tfd_op_set *s)
 {
+    if (s->parser) {
+        tfd_arena_deinit(&s->parser->arena);
+        tfd_lock_deinit(&s->parser->lock);
+    }
+    s->parser = NULL;
     tfd_map_deinit(&s->by_name);
     tfd_arena_deinit(&s->arena);
     s->count = 0;
+}
+
+/* ---- Adding -------------------------------------------------------------- */
+
+static enum tfd_code make_parser(struct tfd_op_set *s, struct tfd_status *st)
+{
+    if (s->parser)
+        return TFD_OK;
+    s->parser = tfd_arena_alloc(&s->arena, sizeof(*s->parser));
+    TFD_TRY(tfd_arena_check(s->parser, "definitions of operations", st));
+    tfd_lock_init(&s->parser->lock, TFD_LOCK_DEFINITION);
+    tfd_arena_init(&s->parser->arena, ARENA_MAX);
+    return TFD_OK;
 }
 
 enum tfd_code tfd_op_set_add(struct tfd_op_set *s, const struct tfd_opdef *def,
@@ -34,14 +54,13 @@ enum tfd_code tfd_op_set_add(struct tfd_op_set *s, const struct tfd_opdef *def,
 
     if (!name.size)
         return tfd_fail(st, TFD_INTERNAL, "a definition without a name");
-    if (tfd_op_find(s, name))
+    if (tfd_op_index(s, name) >= 0)
         return tfd_fail(st, TFD_INTERNAL, "op %s is defined twice", def->name);
 
+    TFD_TRY(make_parser(s, st));
     op = tfd_arena_alloc(&s->arena, sizeof(*op));
     TFD_TRY(tfd_arena_check(op, "definitions of operations", st));
-    op->name = name;
-    op->index = s->count;
-    TFD_TRY(tfd_opdef_parse(def, &s->arena, op, st));
+    *op = (struct tfd_op){.def = def, .name = name, .index = s->count};
     if (!tfd_map_put(&s->by_name, name, (uintptr_t)op))
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for op %s",
                         def->name);
@@ -49,14 +68,62 @@ enum tfd_code tfd_op_set_add(struct tfd_op_set *s, const struct tfd_opdef *def,
     return TFD_OK;
 }
 
-const struct tfd_op *tfd_op_find(const struct tfd_op_set *s,
-                                 struct tfd_str name)
+/* ---- Looking up ---------------------------------------------------------- */
+
+static struct tfd_op *entry_of(const struct tfd_op_set *s, struct tfd_str name)
 {
     uintptr_t value;
 
     if (!tfd_map_get(&s->by_name, name, &value))
         return NULL;
-    return (const struct tfd_op *)value;
+    return (struct tfd_op *)value;
+}
+
+static enum tfd_code need_parsed(struct tfd_op_parser *p, struct tfd_op *op,
+                                 struct tfd_status *st)
+{
+    enum tfd_code rc = TFD_OK;
+
+    if (TFD_LOAD_ACQUIRE(&op->parsed))
+        return TFD_OK;
+    tfd_lock(&p->lock);
+    if (!op->parsed)
+        rc = tfd_opdef_parse(op->def, &p->arena, op, st);
+    if (rc == TFD_OK)
+        TFD_STORE_RELEASE(&op->parsed, 1);
+    tfd_unlock(&p->lock);
+    return rc;
+}
+
+const struct tfd_op *tfd_op_find(const struct tfd_op_set *s,
+                                 struct tfd_str name)
+{
+    struct tfd_op *op = entry_of(s, name);
+    struct tfd_status st = TFD_STATUS_INIT;
+
+    if (!op || need_parsed(s->parser, op, &st) == TFD_OK)
+        return op;
+    tfd_log(TFD_LOG_ERROR, "op_definition", "%s", st.text);
+    tfd_status_clear(&st);
+    return NULL;
+}
+
+int tfd_op_index(const struct tfd_op_set *s, struct tfd_str name)
+{
+    const struct tfd_op *op = entry_of(s, name);
+
+    return op ? op->index : -1;
+}
+
+enum tfd_code tfd_op_set_check(const struct tfd_op_set *s,
+                               struct tfd_status *st)
+{
+    const struct tfd_map_entry *e;
+    size_t at = 0;
+
+    while (tfd_map_next(&s->by_name, &at, &e))
+        TFD_TRY(need_parsed(s->parser, (struct tfd_op *)e->value, st));
+    return TFD_OK;
 }
 
 const struct tfd_op_attr *tfd_op_attr_find(const struct tfd_op *op,

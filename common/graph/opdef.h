@@ -17,8 +17,10 @@
  *              own: %s in them is the shape, %d the rank
  *     key      the type attribute by which kernels are chosen ("T" if NULL)
  *
- * A set holds the parsed definitions of all families; it is built once (by
- * kernels/core/registry.c), is read-only afterwards and shared by all threads.
+ * A set holds the definitions of all families; it is built once (by
+ * kernels/core/registry.c) and shared by all threads afterwards.  A definition
+ * is parsed when it is first looked up: a program names a few dozen of the
+ * 1,400, and parsing all of them took half of the server's start.
  */
 #ifndef TFD_COMMON_OPDEF_H
 #define TFD_COMMON_OPDEF_H
@@ -26,6 +28,7 @@
 #include "common/base/arena.h"
 #include "common/base/map.h"
 #include "common/base/tensor.h"
+#include "common/thread/lock.h"
 
 struct tfd_shape_ctx;
 struct tfd_grad;
@@ -133,22 +136,37 @@ struct tfd_op {
     int key_attr; /* or -1 */
     const struct tfd_check *checks;
     int check_count;
-    int index; /* in the set; FUNCTION: of the op that runs it, or -1 */
+    int index;  /* in the set; FUNCTION: of the op that runs it, or -1 */
+    int parsed; /* only def, name and index are valid before */
+};
+
+/* Where definitions are parsed while other threads look some up. */
+struct tfd_op_parser {
+    struct tfd_lock lock;
+    struct tfd_arena arena;
 };
 
 struct tfd_op_set {
     struct tfd_arena arena;
-    struct tfd_map by_name; /* -> struct tfd_op * */
+    struct tfd_op_parser *parser; /* NULL: the set is empty */
+    struct tfd_map by_name;       /* -> struct tfd_op * */
     int count;
 };
 
 void tfd_op_set_init(struct tfd_op_set *s);
 void tfd_op_set_deinit(struct tfd_op_set *s);
-/* INTERNAL when the text of a definition is wrong or its name is taken. */
+/* INTERNAL when the name is missing or taken. */
 enum tfd_code tfd_op_set_add(struct tfd_op_set *s, const struct tfd_opdef *def,
                              struct tfd_status *st) TFD_MUST_USE;
+/* Parses all definitions: INTERNAL when the text of one is wrong.  The tests
+ * call it for those that the program has. */
+enum tfd_code tfd_op_set_check(const struct tfd_op_set *s,
+                               struct tfd_status *st) TFD_MUST_USE;
+/* NULL: there is none, or, as the log says, it cannot be parsed. */
 const struct tfd_op *tfd_op_find(const struct tfd_op_set *s,
                                  struct tfd_str name);
+/* The op's index without parsing it, or -1. */
+int tfd_op_index(const struct tfd_op_set *s, struct tfd_str name);
 const struct tfd_op_attr *tfd_op_attr_find(const struct tfd_op *op,
                                            struct tfd_str name);
 /* "Op<name=Relu; signature=features:T -> activations:T; attr=T:type,...>" as

@@ -36,6 +36,7 @@ enum tfd_lock_rank {
     TFD_LOCK_LOOP,         /* what waits for the loop thread */
     TFD_LOCK_POOL,         /* what waits for a compute thread */
     TFD_LOCK_NESTED,       /* free parts of buffers */
+    TFD_LOCK_DEFINITION,   /* definitions of operations that are parsed */
     TFD_LOCK_ALLOC,        /* free buffers */
     TFD_LOCK_RANK_COUNT
 };

@@ -26,50 +26,41 @@ static enum tfd_code add_ops(struct tfd_registry *r, const struct tfd_family *f,
     return TFD_OK;
 }
 
-static enum tfd_code check_kernel(const struct tfd_registry *r,
-                                  const struct tfd_family *f,
-                                  const struct tfd_kernel *k,
-                                  const struct tfd_op **op,
-                                  struct tfd_status *st)
+static enum tfd_code fail_undefined(const struct tfd_family *f, const char *op,
+                                    struct tfd_status *st)
 {
-    *op = tfd_op_find(&r->ops, tfd_str_of(k->op));
-    if (!*op)
-        return tfd_fail(st, TFD_INTERNAL,
-                        "family %s: a kernel for the op %s, which nobody "
-                        "defines",
-                        f->name, k->op ? k->op : "(none)");
-    if (!k->compute == !k->start)
-        return tfd_fail(st, TFD_INTERNAL,
-                        "family %s: a kernel for the op %s needs compute or "
-                        "start, and not both",
-                        f->name, k->op);
-    if (k->dtype && ((*op)->key_attr < 0 ||
-                     !((*op)->attrs[(*op)->key_attr].types >> k->dtype & 1)))
-        return tfd_fail(st, TFD_INTERNAL,
-                        "family %s: the op %s does not come in type %s",
-                        f->name, k->op, tfd_dtype_name((int)k->dtype));
-    return TFD_OK;
+    return tfd_fail(st, TFD_INTERNAL,
+                    "family %s: a kernel for the op %s, which nobody defines",
+                    f->name, op ? op : "(none)");
+}
+
+static enum tfd_code find_op(const struct tfd_registry *r,
+                             const struct tfd_family *f, const char *name,
+                             int *op, struct tfd_status *st)
+{
+    *op = tfd_op_index(&r->ops, tfd_str_of(name));
+    return *op < 0 ? fail_undefined(f, name, st) : TFD_OK;
 }
 
 static enum tfd_code count_kernels(struct tfd_registry *r,
                                    const struct tfd_family *f,
                                    struct tfd_status *st)
 {
-    const struct tfd_op *op;
+    int op;
 
     for (int i = 0; i < f->kernel_count; i++) {
-        TFD_TRY(check_kernel(r, f, &f->kernels[i], &op, st));
-        r->kernel_count[op->index]++;
+        TFD_TRY(find_op(r, f, f->kernels[i].op, &op, st));
+        r->kernel_count[op]++;
         r->has_gpu |= f->kernels[i].device == TFD_GPU;
     }
     return TFD_OK;
 }
 
-static enum tfd_code add_kernel(struct tfd_registry *r, const struct tfd_op *op,
+static enum tfd_code add_kernel(struct tfd_registry *r, int op,
                                 const struct tfd_kernel *k,
                                 struct tfd_status *st)
 {
-    const struct tfd_kernel **row = r->kernels[op->index];
+    const struct tfd_kernel **row = r->kernels[op];
 
     for (; *row; row++)
         if ((*row)->dtype == k->dtype && (*row)->device == k->device)
@@ -85,10 +76,10 @@ static enum tfd_code add_kernels(struct tfd_registry *r,
                                  const struct tfd_family *f,
                                  struct tfd_status *st)
 {
-    const struct tfd_op *op;
+    int op;
 
     for (int i = 0; i < f->kernel_count; i++) {
-        TFD_TRY(check_kernel(r, f, &f->kernels[i], &op, st));
+        TFD_TRY(find_op(r, f, f->kernels[i].op, &op, st));
         TFD_TRY(add_kernel(r, op, &f->kernels[i], st));
     }
     return TFD_OK;
@@ -117,16 +108,13 @@ static enum tfd_code count_borrowed(struct tfd_registry *r,
                                     const struct tfd_family *f,
                                     struct tfd_status *st)
 {
+    int op;
+
     for (int i = 0; i < f->borrowed_count; i++) {
         const struct tfd_borrowed *b = &f->borrowed[i];
-        const struct tfd_op *op = tfd_op_find(&r->ops, tfd_str_of(b->op));
 
-        if (!op)
-            return tfd_fail(st, TFD_INTERNAL,
-                            "family %s: a kernel for the op %s, which nobody "
-                            "defines",
-                            f->name, b->op);
-        r->kernel_count[op->index] += count_types(b->types);
+        TFD_TRY(find_op(r, f, b->op, &op, st));
+        r->kernel_count[op] += count_types(b->types);
     }
     return TFD_OK;
 }
@@ -143,15 +131,15 @@ static const struct tfd_kernel *lender(const struct tfd_kernel *const *row,
     return NULL;
 }
 
-static enum tfd_code lend(struct tfd_registry *r, const struct tfd_op *op,
+static enum tfd_code lend(struct tfd_registry *r, int op,
                           const struct tfd_borrowed *b, int type,
                           struct tfd_status *st)
 {
-    const struct tfd_kernel *k = lender(r->kernels[op->index], type);
+    const struct tfd_kernel *k = lender(r->kernels[op], type);
     struct tfd_kernel *mine;
 
     if (!k) {
-        r->kernel_count[op->index]--;
+        r->kernel_count[op]--;
         return TFD_OK;
     }
     mine = tfd_arena_alloc(&r->arena, sizeof(*mine));
@@ -171,7 +159,7 @@ static enum tfd_code add_borrowed(struct tfd_registry *r,
 {
     for (int i = 0; i < f->borrowed_count; i++) {
         const struct tfd_borrowed *b = &f->borrowed[i];
-        const struct tfd_op *op = tfd_op_find(&r->ops, tfd_str_of(b->op));
+        int op = tfd_op_index(&r->ops, tfd_str_of(b->op));
 
         for (int type = 0; type < TFD_DTYPE_END; type++)
             if (b->types ? b->types >> type & 1 : type == 0)
@@ -226,6 +214,51 @@ void tfd_registry_deinit(struct tfd_registry *r)
     tfd_arena_deinit(&r->arena);
     r->kernels = NULL;
     r->kernel_count = NULL;
+}
+
+/* ---- Checking ------------------------------------------------------------ */
+
+static enum tfd_code check_kernel(const struct tfd_family *f,
+                                  const struct tfd_op *op,
+                                  const struct tfd_kernel *k,
+                                  struct tfd_status *st)
+{
+    if (!k->compute == !k->start)
+        return tfd_fail(st, TFD_INTERNAL,
+                        "family %s: a kernel for the op %s needs compute or "
+                        "start, and not both",
+                        f->name, k->op);
+    if (k->dtype &&
+        (op->key_attr < 0 || !(op->attrs[op->key_attr].types >> k->dtype & 1)))
+        return tfd_fail(st, TFD_INTERNAL,
+                        "family %s: the op %s does not come in type %s",
+                        f->name, k->op, tfd_dtype_name((int)k->dtype));
+    return TFD_OK;
+}
+
+static enum tfd_code check_family(const struct tfd_registry *r,
+                                  const struct tfd_family *f,
+                                  struct tfd_status *st)
+{
+    for (int i = 0; i < f->kernel_count; i++) {
+        const struct tfd_kernel *k = &f->kernels[i];
+        const struct tfd_op *op = tfd_op_find(&r->ops, tfd_str_of(k->op));
+
+        if (!op)
+            return fail_undefined(f, k->op, st);
+        TFD_TRY(check_kernel(f, op, k, st));
+    }
+    return TFD_OK;
+}
+
+enum tfd_code tfd_registry_check(const struct tfd_registry *r,
+                                 const struct tfd_family *const *families,
+                                 int count, struct tfd_status *st)
+{
+    TFD_TRY(tfd_op_set_check(&r->ops, st));
+    for (int i = 0; i < count; i++)
+        TFD_TRY(check_family(r, families[i], st));
+    return TFD_OK;
 }
 
 /* ---- Choosing ------------------------------------------------------------ */

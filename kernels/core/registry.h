@@ -3,7 +3,9 @@
  * and device.
  *
  * Built once at start from families.def and read-only from then on; refuses
- * duplicates and kernels without a definition.
+ * duplicates and kernels without a definition.  What would take long at each
+ * start, the text of the definitions and the types of the kernels, is checked
+ * by tfd_registry_check(), which the tests call.
  *
  * Threads: any, after tfd_registry_init().
  */
@@ -30,6 +32,11 @@ enum tfd_code tfd_registry_init(struct tfd_registry *r,
                                 const struct tfd_family *const *families,
                                 int count, struct tfd_status *st) TFD_MUST_USE;
 void tfd_registry_deinit(struct tfd_registry *r);
+/* INTERNAL naming the family where a definition cannot be parsed or a kernel
+ * has a type that its op does not come in, or no function. */
+enum tfd_code tfd_registry_check(const struct tfd_registry *r,
+                                 const struct tfd_family *const *families,
+                                 int count, struct tfd_status *st) TFD_MUST_USE;
 
 /* The kernel for a node on a kind of device, chosen by the op's key attribute;
  * NULL when there is none. */

@@ -31,7 +31,7 @@ BEGIN {
 
     # Rooms of its own layer that a room may include beside itself.
     beside["common/base"] = "proto thread"
-    beside["common/graph"] = "base proto"
+    beside["common/graph"] = "base proto thread"
     beside["common/proto"] = "base graph"
     beside["common/thread"] = "base"
     beside["common/resource"] = "base proto thread"

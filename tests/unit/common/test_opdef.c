@@ -1,9 +1,9 @@
 /*
  * test_opdef.c - common/graph/opdef*.c: the notation, right and wrong.
  */
+#include "common/base/pbio.h"
 #include "common/graph/attr.h"
 #include "common/graph/opdef.h"
-#include "common/base/pbio.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static const struct tfd_op *add(const struct tfd_opdef *def)
 {
     struct tfd_status st = TFD_STATUS_INIT;
 
-    if (tfd_op_set_add(&set, def, &st))
+    if (tfd_op_set_add(&set, def, &st) || tfd_op_set_check(&set, &st))
         fail_msg("%s", st.text);
     return tfd_op_find(&set, tfd_str_of(def->name));
 }
@@ -261,12 +261,18 @@ static void test_wrong_definitions_are_named(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct tfd_status st = TFD_STATUS_INIT;
+        enum tfd_code rc = tfd_op_set_add(&set, &cases[i], &st);
 
-        if (tfd_op_set_add(&set, &cases[i], &st) != TFD_INTERNAL)
+        if (rc == TFD_OK) { /* it is parsed when it is looked up */
+            rc = tfd_op_set_check(&set, &st);
+            assert_null(tfd_op_find(&set, tfd_str_of(cases[i].name)));
+        }
+        if (rc != TFD_INTERNAL)
             fail_msg("case %zu was taken", i);
         assert_string_not_equal(st.text, "");
+        tfd_op_set_deinit(&set);
+        tfd_op_set_init(&set);
     }
-    assert_int_equal(set.count, 0);
 }
 
 static void test_a_name_is_taken_once(void **state)

@@ -154,10 +154,26 @@ static void test_wrong_families_are_refused(void **state)
         const struct tfd_family *f = &cases[i].f;
         struct tfd_status st = TFD_STATUS_INIT;
         struct tfd_registry bad;
+        enum tfd_code rc = tfd_registry_init(&bad, &f, 1, &st);
 
-        expect_and_clear(tfd_registry_init(&bad, &f, 1, &st), TFD_INTERNAL, &st,
-                         cases[i].text);
+        if (rc == TFD_OK) {
+            rc = tfd_registry_check(&bad, &f, 1, &st);
+            tfd_registry_deinit(&bad);
+        }
+        expect_and_clear(rc, TFD_INTERNAL, &st, cases[i].text);
     }
+}
+
+static void test_the_programs_families_are_right(void **state)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_registry all;
+
+    (void)state;
+    if (tfd_registry_init(&all, tfd_families, tfd_family_count, &st) ||
+        tfd_registry_check(&all, tfd_families, tfd_family_count, &st))
+        fail_msg("%s", st.text);
+    tfd_registry_deinit(&all);
 }
 
 /* ---- Checks of definitions ----------------------------------------------- */
@@ -401,6 +417,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_kernels_are_chosen_by_type_and_device),
         TEST(test_wrong_families_are_refused),
+        TEST(test_the_programs_families_are_right),
         TEST(test_checks_name_what_does_not_fit),
         TEST(test_checks_reach_every_tensor_of_a_list),
         TEST(test_empty_is_refused_where_it_must_not_be),
