@@ -55,6 +55,8 @@ static const struct tfd_borrowed borrowed[] = {
     HOST("_HostSend", 0),
     HOST("_Recv", 0),
     HOST("_HostRecv", 0),
+    {"_Arg", 0, 0, 0},
+    {"_Retval", 0, 0, 0},
     HOST("LoopCond", 0),
 
     {"Const", ON_DEVICE | QUANTISED | BIT(QINT16) | BIT(QUINT16), 0, 0},

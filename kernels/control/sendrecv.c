@@ -7,8 +7,8 @@
  * like a value.  With client_terminated the executor puts feeds and fetches in
  * place of the node and these kernels are not reached.
  *
- * _Arg and _Retval are definitions only: function bodies are expanded before a
- * graph is registered.
+ * The executor puts a function's arguments and results in place of _Arg and
+ * _Retval; their kernel runs where there is no function around them.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -38,6 +38,12 @@ static enum tfd_code send_cpu(struct tfd_kctx *k, struct tfd_status *st)
 static void recv_start(struct tfd_kctx *k)
 {
     tfd_kctx_recv(k, ((const struct end *)k->state)->channel);
+}
+
+static enum tfd_code end_of_no_call(struct tfd_kctx *k, struct tfd_status *st)
+{
+    (void)k;
+    return tfd_fail(st, TFD_INTERNAL, "no call frame");
 }
 
 #define ENDS                                              \
@@ -88,8 +94,14 @@ static const struct tfd_opdef ops[] = {
                    .state_size = sizeof(struct end), .flags = TFD_KERNEL_DEAD)
 
 static const struct tfd_kernel kernels[] = {
-    SEND_ROW("Send"), SEND_ROW("_Send"), SEND_ROW("_HostSend"),
-    RECV_ROW("Recv"), RECV_ROW("_Recv"), RECV_ROW("_HostRecv"),
+    SEND_ROW("Send"),
+    SEND_ROW("_Send"),
+    SEND_ROW("_HostSend"),
+    RECV_ROW("Recv"),
+    RECV_ROW("_Recv"),
+    RECV_ROW("_HostRecv"),
+    TFD_KERNEL_ANY("_Arg", end_of_no_call),
+    TFD_KERNEL_ANY("_Retval", end_of_no_call),
 };
 
 const struct tfd_family tfd_family_sendrecv = {

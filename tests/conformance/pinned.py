@@ -15,8 +15,8 @@ HANDLES = (tf.resource, tf.variant)
 
 
 def places_of(ops, kernels):
-    """Best place -> the ops of a scenario that have it; what is no kernel, as
-    _Arg, has none."""
+    """Best place -> the ops of a scenario that have it; what has no kernel
+    here has none."""
     found = {}
     for op in filter(kernels.ops.get, ops):
         places = {place for place, _, _ in kernels.ops[op]}

@@ -41,3 +41,24 @@ def ends_that_a_graph_names(side):
         for dtype in FED:
             out[dtype.name] = attempt(session, ends(tf.constant(sample(dtype)), dtype.name))
     return out
+
+
+@scenario("_Arg _Retval Identity Const")
+@fresh_graph
+def ends_without_a_function(side):
+    """Where a graph names them itself, and no call is around them.  A session
+    in process has a call's frame, which is empty; one of a server has none."""
+    graph, out = tf.get_default_graph(), {}
+    number = tf.AttrValue(i=0)
+    refusal = "InternalError" if side.target else "InvalidArgumentError"
+    with side.session() as session:
+        for dtype in FED:
+            kind = tf.AttrValue(type=dtype.as_datatype_enum)
+            given = graph.create_op("_Arg", [], [dtype], name="given",
+                                    attrs={"T": kind, "index": number}).outputs[0]
+            taken = graph.create_op("_Retval", [tf.constant(sample(dtype))], [],
+                                    name="taken", attrs={"T": kind, "index": number})
+            for name, fetched in (("_Arg", tf.raw_ops.Identity(input=given)), ("_Retval", taken)):
+                got = attempt(session, fetched)
+                out["%s %s" % (name, dtype.name)] = "refused" if got == refusal else got
+    return out
