@@ -21,6 +21,7 @@ from tests.cluster.cluster import Cluster, Server
 from tests.cluster.raw import message
 from tests.cluster.runner import run_children
 from tests.conformance import archive
+from tests.conformance import onednn
 from tests.conformance.batch import Batch, config, items_of
 from tests.conformance.compare import TOLERANCE
 from tests.conformance.devices import Kernels, Verdict
@@ -32,6 +33,9 @@ from tests.conformance.run import (ROWS, add_device_option, coverage, covered,
 def record_op(name, on_gpu, kernels):
     """(cases, bytes of a RecordedOp, failures, device column); to be called in
     a child."""
+    if ROWS[name].onednn and not onednn.is_on():
+        return onednn.call("tests.conformance.record", "record_op", on_gpu,
+                           name, on_gpu, kernels)
     with tf.Graph().as_default() as graph:
         batch = Batch(items_of(ROWS[name], on_gpu)).ask()
         recorded = message(

@@ -20,6 +20,7 @@ from tests.conformance import capi_texts
 from tests.conformance import cases  # noqa: F401  fills the table
 from tests.conformance import gradients
 from tests.conformance import inputs
+from tests.conformance import onednn
 from tests.conformance import pages
 from tests.conformance import pinned
 from tests.conformance.batch import Batch, Side, items_of
@@ -34,6 +35,9 @@ from tests.conformance.table import ROWS, SCENARIOS
 def run_op(name, on_gpu, cards_alone, target):
     """(passed, failures) of an op's row, and the device column of a GPU; to be
     called in a child."""
+    if ROWS[name].onednn and not onednn.is_on():
+        return onednn.call("tests.conformance.run", "run_op", on_gpu, name,
+                           on_gpu, cards_alone, target)
     with tf.Graph().as_default():
         batch = Batch(items_of(ROWS[name], on_gpu)).ask()
         open_side = functools.partial(Side, target)
