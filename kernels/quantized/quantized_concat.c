@@ -289,6 +289,11 @@ static enum tfd_code concat_first(struct tfd_kctx *k, struct tfd_status *st)
     return concat_lists(k, false, st);
 }
 
+static enum tfd_code concat_second(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return concat_lists(k, true, st);
+}
+
 static enum tfd_code concat_prepare(const struct tfd_prepare *p, void *state,
                                     struct tfd_status *st)
 {
@@ -324,12 +329,25 @@ static const struct tfd_opdef ops[] = {
         .key = "T",
         .shape = concat_infer,
     },
+    {
+        .name = "QuantizedConcatV2",
+        .inputs = "values: N * T, axis: Tidx, input_mins: N * float, "
+                  "input_maxes: N * float",
+        .outputs = "output: T, output_min: float, output_max: float",
+        .attrs = "N: int >= 2; T: type; Tidx: {int32, int64} = DT_INT32",
+        .key = "T",
+        .shape = concat_infer,
+    },
 };
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL("QuantizedConcat", QUINT8, concat_first, piece_bytes,
                .prepare = concat_prepare),
     TFD_KERNEL("QuantizedConcat", QINT32, concat_first, piece_words,
+               .prepare = concat_prepare),
+    TFD_KERNEL("QuantizedConcatV2", QUINT8, concat_second, piece_bytes,
+               .prepare = concat_prepare),
+    TFD_KERNEL("QuantizedConcatV2", QINT8, concat_second, piece_bytes,
                .prepare = concat_prepare),
 };
 

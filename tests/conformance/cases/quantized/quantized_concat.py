@@ -32,3 +32,21 @@ row("QuantizedConcat", [
     bad(*first(axis, a, b)) for axis, a, b in BAD] + [
     bad(*first(0, x(3), x(3), ranges=ranges)) for ranges in BAD_RANGES] + [
     bad(*first(-1, x(2, 3), x(2, 5)))], Data(-2000, 2000), tol=0)
+
+
+def second(axis, *values, ranges=(LOWS, HIGHS)):
+    return many(*values), axis, *ranges
+
+
+# TensorFlow has no kernel for an axis of 64 bits.
+row("QuantizedConcatV2", [
+    c(*second(0, x(9, 5), x(7, 5), ranges=(many(*low), many(*high))))
+    for low, high in RANGES] + [
+    c(*second(axis, a, b)) for axis, a, b in SHAPES] + [
+    c(*second(-1, x(2, 3), x(2, 5))), c(*second(-2, x(2, 3), x(1, 3))),
+    c(*second(1, x(2, 3), x(2, 1), x(2, 5), x(2, 4), ranges=(
+        many(0, -1, -9, 3), many(1, 2, 1, 4)))),
+    once(*second(1, x(70, 300), x(70, 20)))] + [
+    bad(*second(axis, a, b)) for axis, a, b in BAD] + [
+    bad(*second(0, x(3), x(3), ranges=ranges)) for ranges in BAD_RANGES],
+    Data(-2000, 2000), tol=0, without=("Tidx", "int64"), onednn=True)
