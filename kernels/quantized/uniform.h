@@ -9,6 +9,11 @@
 
 #include "kernels/quantized/quantized.h"
 
+/* The attributes of what stands for a tensor, whose names begin with `of`. */
+#define TFD_UNIFORM_AXIS(of)                                               \
+    of "quantization_axis: int = -1; " of "quantization_min_val: int; " of \
+       "quantization_max_val: int"
+
 /* A ratio: fixed * 2^(shift - 31). */
 struct tfd_uniform_ratio {
     int32_t fixed;

@@ -380,10 +380,6 @@ static enum tfd_code dot_infer(struct tfd_shape_ctx *s, struct tfd_status *st)
 
 /* ---- Tables -------------------------------------------------------------- */
 
-#define AXIS_OF(of)                                                          \
-    of "_quantization_axis: int = -1; " of "_quantization_min_val: int; " of \
-       "_quantization_max_val: int"
-
 static const struct tfd_opdef ops[] = {
     {
         .name = "UniformQuantizedDot",
@@ -392,8 +388,9 @@ static const struct tfd_opdef ops[] = {
                   "rhs_zero_points: int32, output_scales: float, "
                   "output_zero_points: int32",
         .outputs = "output: Tout",
-        .attrs = "Tin: {qint8}; Tout: {qint32}; " AXIS_OF("lhs") "; " AXIS_OF(
-            "rhs") "; " AXIS_OF("output"),
+        .attrs = "Tin: {qint8}; Tout: {qint32}; " TFD_UNIFORM_AXIS(
+            "lhs_") "; " TFD_UNIFORM_AXIS("rhs_") "; " TFD_UNIFORM_AXIS("output"
+                                                                        "_"),
         .key = "Tin",
         .shape = dot_infer,
     },
@@ -402,7 +399,9 @@ static const struct tfd_opdef ops[] = {
         .inputs = "lhs: Tlhs, rhs: Trhs, rhs_scales: float, "
                   "rhs_zero_points: int32",
         .outputs = "output: Tout",
-        .attrs = "Tlhs: {float}; Trhs: {qint8}; Tout: {float}; " AXIS_OF("rhs"),
+        .attrs =
+            "Tlhs: {float}; Trhs: {qint8}; Tout: {float}; " TFD_UNIFORM_AXIS(
+                "rhs_"),
         .key = "Trhs",
         .shape = dot_infer,
     },

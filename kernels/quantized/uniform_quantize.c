@@ -413,16 +413,14 @@ static enum tfd_code prepare_requantize(const struct tfd_prepare *p,
 
 /* ---- Tables -------------------------------------------------------------- */
 
-#define AXIS(of)                                                           \
-    of "quantization_axis: int = -1; " of "quantization_min_val: int; " of \
-       "quantization_max_val: int"
-
 static const struct tfd_opdef ops[] = {
     {
         .name = "UniformQuantize",
         .inputs = "input: Tin, scales: float, zero_points: int32",
         .outputs = "output: Tout",
-        .attrs = "Tin: {float}; Tout: {qint8, quint8, qint32}; " AXIS(""),
+        .attrs =
+            "Tin: {float}; Tout: {qint8, quint8, qint32}; " TFD_UNIFORM_AXIS(
+                ""),
         .key = "Tout",
         .shape = tfd_shape_like_first,
     },
@@ -430,7 +428,9 @@ static const struct tfd_opdef ops[] = {
         .name = "UniformDequantize",
         .inputs = "input: Tin, scales: float, zero_points: int32",
         .outputs = "output: Tout",
-        .attrs = "Tin: {qint8, quint8, qint32}; Tout: {float}; " AXIS(""),
+        .attrs =
+            "Tin: {qint8, quint8, qint32}; Tout: {float}; " TFD_UNIFORM_AXIS(
+                ""),
         .key = "Tin",
         .shape = tfd_shape_like_first,
     },
@@ -439,8 +439,9 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input: Tin, input_scales: float, input_zero_points: int32, "
                   "output_scales: float, output_zero_points: int32",
         .outputs = "output: Tout",
-        .attrs = "Tin: {qint8, qint32}; Tout: {qint8, qint32}; " AXIS(
-            "input_") "; " AXIS("output_"),
+        .attrs =
+            "Tin: {qint8, qint32}; Tout: {qint8, qint32}; " TFD_UNIFORM_AXIS(
+                "input_") "; " TFD_UNIFORM_AXIS("output_"),
         .key = "Tin",
         .shape = tfd_shape_like_first,
     },
@@ -449,7 +450,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "operand: T, min: T, max: T, scales: float, "
                   "zero_points: int32",
         .outputs = "output: T",
-        .attrs = "T: {qint32}; " AXIS(""),
+        .attrs = "T: {qint32}; " TFD_UNIFORM_AXIS(""),
         .shape = tfd_shape_like_first,
     },
 };
