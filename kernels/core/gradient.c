@@ -122,6 +122,49 @@ void tfd_gradient_copying(struct tfd_gradient *b, const char *op,
                                       out_count, b->st);
 }
 
+static void put_attr(struct tfd_bytes *out, const struct tfd_gradient_attr *a)
+{
+    tfd_bytes_init(out, ATTR_MAX);
+    if (a->kind == 'b')
+        tfd_attr_put_bool(out, a->value != 0);
+    else if (a->kind == 'i')
+        tfd_attr_put_int(out, a->value);
+    else
+        tfd_attr_put_type(out, (int)a->value);
+}
+
+void tfd_gradient_with(struct tfd_gradient *b, const char *op,
+                       const struct tfd_edge *in, int in_count,
+                       const struct tfd_gradient_attr *attrs,
+                       struct tfd_edge *out, int out_count)
+{
+    struct tfd_attr made[TFD_GRADIENT_NAMES] = {{.name = {NULL, 0}}};
+    struct tfd_bytes values[TFD_GRADIENT_NAMES];
+    int count = 0;
+
+    for (int i = 0; i < out_count; i++)
+        out[i] = TFD_EDGE_NONE;
+    for (; attrs[count].name; count++) {
+        assert(count < TFD_GRADIENT_NAMES);
+        put_attr(&values[count], &attrs[count]);
+        made[count].name = tfd_str_of(attrs[count].name);
+        made[count].value = tfd_bytes_view(&values[count]);
+        if (b->code == TFD_OK)
+            b->code = tfd_bytes_ok(&values[count], "an attribute", b->st);
+    }
+    if (b->code == TFD_OK)
+        b->code = tfd_grad_emit_attrs(b->g, op, in, in_count, made, count, out,
+                                      out_count, b->st);
+    while (count-- > 0)
+        tfd_bytes_deinit(&values[count]);
+}
+
+struct tfd_edge tfd_gradient_given(struct tfd_gradient *b, int i)
+{
+    return b->g->dy[i].node >= 0 ? b->g->dy[i]
+                                 : tfd_gradient_op1(b, "ZerosLike", b->g->y[i]);
+}
+
 struct tfd_edge tfd_gradient_cast(struct tfd_gradient *b, struct tfd_edge x,
                                   enum tfd_dtype to)
 {

@@ -56,11 +56,24 @@ void tfd_gradient_copying(struct tfd_gradient *b, const char *op,
                           const struct tfd_edge *in, int in_count,
                           const char *const *names, struct tfd_edge *out,
                           int out_count);
+/* The same with attributes that are said here: a bool 'b', an int 'i' or a type
+ * 't'.  A name that is NULL ends them; TFD_GRADIENT_NAMES at most. */
+struct tfd_gradient_attr {
+    const char *name;
+    char kind;
+    int64_t value;
+};
+void tfd_gradient_with(struct tfd_gradient *b, const char *op,
+                       const struct tfd_edge *in, int in_count,
+                       const struct tfd_gradient_attr *attrs,
+                       struct tfd_edge *out, int out_count);
 struct tfd_edge tfd_gradient_cast(struct tfd_gradient *b, struct tfd_edge x,
                                   enum tfd_dtype to);
 
 enum tfd_dtype tfd_gradient_dtype(const struct tfd_gradient *b,
                                   struct tfd_edge e);
+/* What arrived at output i of the forward node; zeros where nothing did. */
+struct tfd_edge tfd_gradient_given(struct tfd_gradient *b, int i);
 /* x itself where it is real. */
 struct tfd_edge tfd_gradient_conj(struct tfd_gradient *b, struct tfd_edge x);
 /* A scalar constant of the type of `like`. */

@@ -15,6 +15,7 @@
 #include "kernels/linalg/gemm.h"
 #include "kernels/linalg/lapack.h"
 #include "kernels/linalg/linalg_check.h"
+#include "kernels/linalg/linalg_grad.h"
 #include "kernels/linalg/linalg_shape.h"
 
 #include <math.h>
@@ -162,6 +163,7 @@ static const struct tfd_opdef ops[] = {
                  "Tout: {complex64, complex128}",
         .key = "T",
         .shape = tfd_linalg_shape_eigen,
+        .grad = tfd_linalg_eig_gradient,
     },
 };
 

@@ -24,6 +24,7 @@
 #include "kernels/linalg/gemm.h"
 #include "kernels/linalg/lapack.h"
 #include "kernels/linalg/linalg_check.h"
+#include "kernels/linalg/linalg_grad.h"
 
 #include <complex.h>
 #include <float.h>
@@ -303,16 +304,17 @@ static enum tfd_code least_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     return TFD_OK;
 }
 
-#define OP(name_, types)                                                      \
+#define OP(name_, types, grad_)                                               \
     {                                                                         \
         .name = name_, .inputs = "matrix: T, rhs: T, l2_regularizer: double", \
         .outputs = "output: T", .attrs = "T: " types "; fast: bool = true",   \
-        .key = "T", .shape = least_shape,                                     \
+        .key = "T", .shape = least_shape, .grad = grad_,                      \
     }
 
 static const struct tfd_opdef ops[] = {
-    OP("MatrixSolveLs", "{double, float, half, complex64, complex128}"),
-    OP("BatchMatrixSolveLs", "{double, float}"),
+    OP("MatrixSolveLs", "{double, float, half, complex64, complex128}",
+       tfd_linalg_least_gradient),
+    OP("BatchMatrixSolveLs", "{double, float}", NULL),
 };
 
 #define KERNEL(op, type)                                          \

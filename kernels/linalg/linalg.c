@@ -20,6 +20,7 @@
 #include "kernels/linalg/gemm.h"
 #include "kernels/linalg/linalg.h"
 #include "kernels/linalg/linalg_check.h"
+#include "kernels/linalg/linalg_grad.h"
 #include "kernels/linalg/linalg_shape.h"
 #include "kernels/linalg/linalg_loops.h"
 #include "kernels/linalg/linalg_triangular.h"
@@ -316,34 +317,39 @@ static enum tfd_code svd_prepare(const struct tfd_prepare *p, void *state,
 #define FEW_TYPES "{double, float}"
 #define DET_TYPES "{half, float, double, complex64, complex128}"
 
-#define OP(name_, in, out, attrs_, shape_)                            \
+#define OP_OF(name_, in, out, attrs_, shape_, grad_)                  \
     {                                                                 \
         .name = name_, .inputs = in, .outputs = out, .attrs = attrs_, \
-        .shape = shape_,                                              \
+        .shape = shape_, .grad = grad_,                               \
     }
+#define OP(name, in, out, attrs, shape) OP_OF(name, in, out, attrs, shape, NULL)
 
 static const struct tfd_opdef ops[] = {
-    OP("Qr", "input: T", "q: T, r: T", "full_matrices: bool = false; T: " TYPES,
-       tfd_linalg_shape_qr),
-    OP("Cholesky", "input: T", "output: T", "T: " TYPES,
-       tfd_linalg_shape_square),
-    OP("MatrixInverse", "input: T", "output: T",
-       "adjoint: bool = false; T: " TYPES, tfd_linalg_shape_square),
-    OP("MatrixSolve", "matrix: T, rhs: T", "output: T",
-       "adjoint: bool = false; T: " TYPES, tfd_linalg_shape_solve),
-    OP("MatrixTriangularSolve", "matrix: T, rhs: T", "output: T",
-       "lower: bool = true; adjoint: bool = false; "
-       "T: {bfloat16, double, float, half, complex64, complex128}",
-       tfd_linalg_shape_triangular),
-    OP("MatrixDeterminant", "input: T", "output: T", "T: " DET_TYPES,
-       tfd_linalg_shape_batch),
-    OP("LogMatrixDeterminant", "input: T", "sign: T, log_abs_determinant: T",
-       "T: " DET_TYPES, tfd_linalg_shape_batch),
-    OP("SelfAdjointEigV2", "input: T", "e: T, v: T",
-       "compute_v: bool = true; T: " TYPES, tfd_linalg_shape_eigen),
-    OP("Svd", "input: T", "s: T, u: T, v: T",
-       "compute_uv: bool = true; full_matrices: bool = false; T: " TYPES,
-       tfd_linalg_shape_svd),
+    OP_OF("Qr", "input: T", "q: T, r: T",
+          "full_matrices: bool = false; T: " TYPES, tfd_linalg_shape_qr,
+          tfd_linalg_qr_gradient),
+    OP_OF("Cholesky", "input: T", "output: T", "T: " TYPES,
+          tfd_linalg_shape_square, tfd_linalg_cholesky_gradient),
+    OP_OF("MatrixInverse", "input: T", "output: T",
+          "adjoint: bool = false; T: " TYPES, tfd_linalg_shape_square,
+          tfd_linalg_inverse_gradient),
+    OP_OF("MatrixSolve", "matrix: T, rhs: T", "output: T",
+          "adjoint: bool = false; T: " TYPES, tfd_linalg_shape_solve,
+          tfd_linalg_solve_gradient),
+    OP_OF("MatrixTriangularSolve", "matrix: T, rhs: T", "output: T",
+          "lower: bool = true; adjoint: bool = false; "
+          "T: {bfloat16, double, float, half, complex64, complex128}",
+          tfd_linalg_shape_triangular, tfd_linalg_triangular_gradient),
+    OP_OF("MatrixDeterminant", "input: T", "output: T", "T: " DET_TYPES,
+          tfd_linalg_shape_batch, tfd_linalg_det_gradient),
+    OP_OF("LogMatrixDeterminant", "input: T", "sign: T, log_abs_determinant: T",
+          "T: " DET_TYPES, tfd_linalg_shape_batch, tfd_linalg_log_det_gradient),
+    OP_OF("SelfAdjointEigV2", "input: T", "e: T, v: T",
+          "compute_v: bool = true; T: " TYPES, tfd_linalg_shape_eigen,
+          tfd_linalg_self_adjoint_gradient),
+    OP_OF("Svd", "input: T", "s: T, u: T, v: T",
+          "compute_uv: bool = true; full_matrices: bool = false; T: " TYPES,
+          tfd_linalg_shape_svd, tfd_linalg_svd_gradient),
     /* Their names before GraphDef's version 13. */
     OP("BatchCholesky", "input: T", "output: T", "T: " FEW_TYPES,
        tfd_linalg_shape_square),

@@ -25,6 +25,7 @@
 #include "kernels/linalg/gemm.h"
 #include "kernels/linalg/lapack.h"
 #include "kernels/linalg/linalg_check.h"
+#include "kernels/linalg/linalg_grad.h"
 #include "kernels/linalg/linalg_shape.h"
 
 #include <cblas.h>
@@ -431,17 +432,17 @@ static enum tfd_code function_prepare(const struct tfd_prepare *p, void *state,
     return TFD_OK;
 }
 
-#define OP(name_, types)                                             \
-    {                                                                \
-        .name = name_, .inputs = "input: T", .outputs = "output: T", \
-        .attrs = "T: " types, .shape = tfd_linalg_shape_square,      \
+#define OP(name_, types, grad_)                                                \
+    {                                                                          \
+        .name = name_, .inputs = "input: T", .outputs = "output: T",           \
+        .attrs = "T: " types, .shape = tfd_linalg_shape_square, .grad = grad_, \
     }
 #define NUMBERS "{double, float, half, complex64, complex128}"
 
 static const struct tfd_opdef ops[] = {
-    OP("MatrixExponential", NUMBERS),
-    OP("MatrixLogarithm", "{complex64, complex128}"),
-    OP("MatrixSquareRoot", NUMBERS),
+    OP("MatrixExponential", NUMBERS, NULL),
+    OP("MatrixLogarithm", "{complex64, complex128}", NULL),
+    OP("MatrixSquareRoot", NUMBERS, tfd_linalg_root_gradient),
 };
 
 #define KERNEL(op, type, compute)                            \

@@ -391,6 +391,71 @@ static enum tfd_code leaky_gradient(struct tfd_grad *g, struct tfd_status *st)
     return b.code;
 }
 
+/* dy by the same function again; by the second input nothing where the slope is
+ * made of steps. */
+static enum tfd_code of_steps(struct tfd_grad *g, const char *op,
+                              struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const struct tfd_edge in[] = {g->dy[0], g->x[1]};
+
+    g->dx[0] = tfd_gradient_op_like(&b, op, in, 2, "alpha");
+    g->dx[1] = tfd_gradient_op1(&b, "ZerosLike", g->x[1]);
+    return b.code;
+}
+
+static enum tfd_code relu6_second(struct tfd_grad *g, struct tfd_status *st)
+{
+    return of_steps(g, "Relu6Grad", st);
+}
+
+static enum tfd_code leaky_second(struct tfd_grad *g, struct tfd_status *st)
+{
+    return of_steps(g, "LeakyReluGrad", st);
+}
+
+/* By the outputs: dy times the other input where they are below 0. */
+static enum tfd_code of_exponentials(struct tfd_grad *g, const char *op,
+                                     struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge y = g->x[1], zero = tfd_gradient_scalar(&b, y, 0);
+
+    g->dx[0] = tfd_gradient_op2(&b, op, g->dy[0], y);
+    g->dx[1] =
+        tfd_gradient_op3(&b, "SelectV2", tfd_gradient_op2(&b, "Less", y, zero),
+                         tfd_gradient_op2(&b, "Mul", g->dy[0], g->x[0]),
+                         tfd_gradient_op1(&b, "ZerosLike", y));
+    return b.code;
+}
+
+static enum tfd_code elu_second(struct tfd_grad *g, struct tfd_status *st)
+{
+    return of_exponentials(g, "EluGrad", st);
+}
+
+static enum tfd_code selu_second(struct tfd_grad *g, struct tfd_status *st)
+{
+    return of_exponentials(g, "SeluGrad", st);
+}
+
+/* dy / (1 + e^-x), and dy times the other input / (e^-x + 2 + e^x). */
+static enum tfd_code softplus_second(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge x = g->x[1], two = tfd_gradient_scalar(&b, x, 2);
+    struct tfd_edge below =
+        tfd_gradient_op1(&b, "Exp", tfd_gradient_op1(&b, "Neg", x));
+
+    below = tfd_gradient_op2(&b, "AddV2", below, two);
+    below =
+        tfd_gradient_op2(&b, "AddV2", below, tfd_gradient_op1(&b, "Exp", x));
+    g->dx[0] = tfd_gradient_op2(&b, "SoftplusGrad", g->dy[0], x);
+    g->dx[1] = tfd_gradient_op2(
+        &b, "RealDiv", tfd_gradient_op2(&b, "Mul", g->dy[0], g->x[0]), below);
+    return b.code;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 #define FLOATS "T: {half, bfloat16, float, double}"
@@ -401,27 +466,28 @@ static enum tfd_code leaky_gradient(struct tfd_grad *g, struct tfd_status *st)
         .attrs = types, .shape = tfd_shape_like_first, .grad = gradient,  \
     }
 
-#define GRAD(op, other, types)                                              \
+#define GRAD(op, other, types, gradient)                                    \
     {                                                                       \
         .name = op "Grad", .inputs = "gradients: T, " other ": T",          \
         .outputs = "backprops: T", .attrs = types, .shape = tfd_shape_same, \
+        .grad = gradient,                                                   \
     }
 
 #define ALPHA "alpha: float = 0.2; " FLOATS " = DT_FLOAT"
 
 static const struct tfd_opdef ops[] = {
     OP("Elu", FLOATS, elu_gradient),
-    GRAD("Elu", "outputs", FLOATS),
+    GRAD("Elu", "outputs", FLOATS, elu_second),
     OP("Selu", FLOATS, selu_gradient),
-    GRAD("Selu", "outputs", FLOATS),
+    GRAD("Selu", "outputs", FLOATS, selu_second),
     OP("Softplus", FLOATS, softplus_gradient),
-    GRAD("Softplus", "features", FLOATS),
+    GRAD("Softplus", "features", FLOATS, softplus_second),
     OP("Softsign", FLOATS, softsign_gradient),
-    GRAD("Softsign", "features", FLOATS),
+    GRAD("Softsign", "features", FLOATS, NULL),
     OP("Relu6", "T: realnumbertype", relu6_gradient),
-    GRAD("Relu6", "features", "T: realnumbertype"),
+    GRAD("Relu6", "features", "T: realnumbertype", relu6_second),
     OP("LeakyRelu", ALPHA, leaky_gradient),
-    GRAD("LeakyRelu", "features", ALPHA),
+    GRAD("LeakyRelu", "features", ALPHA, leaky_second),
 };
 
 #define BOTH(op, name, loop)                                          \

@@ -188,6 +188,21 @@ static enum tfd_code abs_gradient(struct tfd_grad *g, struct tfd_status *st)
     return b.code;
 }
 
+/* -dy / (im + i re) */
+static enum tfd_code angle_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge parts[2] = {with_tout(&b, "Imag", g->x, 1),
+                                with_tout(&b, "Real", g->x, 1)};
+    struct tfd_edge dy[2] = {g->dy[0], tfd_gradient_scalar(&b, g->dy[0], 0)};
+    struct tfd_edge z;
+
+    z = tfd_gradient_op1(&b, "Reciprocal", with_tout(&b, "Complex", parts, 2));
+    dy[0] = tfd_gradient_op1(&b, "Neg", with_tout(&b, "Complex", dy, 2));
+    g->dx[0] = tfd_gradient_op2(&b, "Mul", dy[0], z);
+    return b.code;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 #define PART_OP(name_, in, out, grad_)                              \
@@ -210,7 +225,7 @@ static const struct tfd_opdef ops[] = {
     },
     PART_OP("Real", "input", "output", real_gradient),
     PART_OP("Imag", "input", "output", imag_gradient),
-    PART_OP("Angle", "input", "output", NULL),
+    PART_OP("Angle", "input", "output", angle_gradient),
     PART_OP("ComplexAbs", "x", "y", abs_gradient),
 };
 

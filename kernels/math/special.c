@@ -19,6 +19,7 @@
 #include "kernels/vector/narrow_loops.h"
 #include "kernels/core/outputs.h"
 #include "kernels/math/special_functions.h"
+#include "kernels/math/special_grad.h"
 #include "kernels/math/special_lanes.h"
 #include "kernels/vector/vector_double.h"
 #include "kernels/vector/vector_trig.h"
@@ -386,22 +387,24 @@ static const struct tfd_opdef ops[] = {
     OP2("Igammac", "a: T, x: T", REAL, igammac_gradient),
     OP2("IgammaGradA", "a: T, x: T", FLOATS, NULL),
     OP2("RandomGammaGrad", "alpha: T, sample: T", FLOATS, NULL),
-    OP2("Zeta", "x: T, q: T", FLOATS, NULL),
-    OP2("Polygamma", "a: T, x: T", FLOATS, NULL),
-    OP2("Xlogy", "x: T, y: T", ANY, NULL),
-    OP2("Xlog1py", "x: T, y: T", ANY, NULL),
-    OP2("Xdivy", "x: T, y: T", ANY, NULL),
+    OP2("Zeta", "x: T, q: T", FLOATS, tfd_special_zeta_gradient),
+    OP2("Polygamma", "a: T, x: T", FLOATS, tfd_special_polygamma_gradient),
+    OP2("Xlogy", "x: T, y: T", ANY, tfd_special_xlogy_gradient),
+    OP2("Xlog1py", "x: T, y: T", ANY, tfd_special_xlog1py_gradient),
+    OP2("Xdivy", "x: T, y: T", ANY, tfd_special_xdivy_gradient),
     OP2("MulNoNan", "x: T, y: T",
-        "bfloat16, half, float, double, complex64, complex128", NULL),
+        "bfloat16, half, float, double, complex64, complex128",
+        tfd_special_mul_no_nan_gradient),
     {
         .name = "NextAfter",
         .inputs = "x1: T, x2: T",
         .outputs = "output: T",
         .attrs = "T: {double, float} = DT_FLOAT",
         .shape = tfd_shape_broadcast2,
-        .flags = TFD_OP_NO_GRADIENT,
+        .grad = tfd_special_next_after_gradient,
     },
-    OP("Betainc", "a: T, b: T, x: T", "z: T", FLOATS, betainc_shape, NULL),
+    OP("Betainc", "a: T, b: T, x: T", "z: T", FLOATS, betainc_shape,
+       tfd_special_betainc_gradient),
 };
 
 /* How Atan2, Xlogy and Xlog1py are run, and Xdivy and MulNoNan. */

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from tests.conformance import capi
+from tests.conformance import gradient_rooms
 from tests.conformance.compare import difference
 
 CASES = []  # (name, function, shapes, ranks are known)
@@ -487,6 +488,7 @@ def images():
 for fill in (reductions, slices, gathers, batches, others, einsums, integrals,
              sparse, chosen, ragged, mixed, images, conditionals, loops, transforms):
     fill()
+gradient_rooms.fill(case)
 
 
 def outputs_of(made):

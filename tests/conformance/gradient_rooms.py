@@ -1,0 +1,149 @@
+"""More cases for gradients.py, by room of kernels/."""
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+raw = tf.raw_ops
+
+
+def activations(case):
+    """Second derivatives, on both sides of 0."""
+    for op, other in (("EluGrad", "outputs"), ("SeluGrad", "outputs"),
+                      ("SoftplusGrad", "features"), ("Relu6Grad", "features"),
+                      ("LeakyReluGrad", "features")):
+        case(op, lambda x, y, o=getattr(raw, op), n=other: o(
+            gradients=x, **{n: y - 1.0}), (2, 5), (2, 5))
+    for op in ("Elu", "Selu", "Softplus", "Relu6", "LeakyRelu"):
+        case("%s, twice" % op, lambda x, o=getattr(raw, op): tf.gradients(
+            o(features=x - 1.0), x)[0] ** 2, (2, 5), unknown=False)
+
+
+def pairs(case):
+    for op in ("Xlogy", "Xlog1py", "Xdivy", "MulNoNan"):
+        for left, right in (((2, 3), (2, 3)), ((3,), (2, 1)), ((), (2, 3))):
+            case("%s of %s and %s" % (op, left, right), lambda x, y,
+                 o=getattr(raw, op): o(x=x, y=y), left, right)
+        case(op + " of zeros", lambda x, y, o=getattr(raw, op): o(
+            x=x * [0.0, 1, 0], y=y * [1.0, 1, 0]), (3,), (3,))
+    for left, right in (((2, 3), (2, 3)), ((3,), (2, 1)), ((2, 1), (3,))):
+        text = " of %s and %s" % (left, right)
+        case("Zeta" + text, lambda x, q: raw.Zeta(
+            x=tf.stop_gradient(x + 1.5), q=q), left, right)
+        case("Polygamma" + text, lambda a, x: raw.Polygamma(
+            a=tf.stop_gradient(tf.round(a + 1.0)), x=x), left, right)
+        case("NextAfter" + text, lambda x, y: raw.NextAfter(x1=x, x2=y), left,
+             right)
+    for beta, at in (((2, 3), (2, 3)), ((), (3,)), ((3,), ())):
+        case("Betainc of %s at %s" % (beta, at), lambda a, b, x: raw.Betainc(
+            a=a, b=b, x=tf.sigmoid(x)), beta, beta, at)
+    case("Angle", lambda x, y: raw.Angle(input=tf.complex(x, y),
+                                         Tout=tf.float64), (2, 3), (2, 3))
+
+
+def regular(x):
+    """Far from singular, with values that differ."""
+    size = int(x.shape[-1])
+    return x + np.diag(np.arange(2.0, 2 + size))
+
+
+def with_complex(case, name, function, *shapes):
+    """Of doubles, and of complex numbers in which each double is twice."""
+    case(name, function, *shapes, unknown=False)
+    case(name + " of complex numbers", lambda *x: [
+        part(y) for y in as_list(function(*[tf.complex(v, v * v * 0.5)
+                                            for v in x]))
+        for part in (tf.math.real, tf.math.imag)], *shapes, unknown=False)
+
+
+def as_list(y):
+    return list(y) if isinstance(y, (list, tuple)) else [y]
+
+
+def systems(case):
+    for adjoint in (False, True):
+        more = {"adjoint": adjoint}
+        text = ", adjoint" if adjoint else ""
+        with_complex(case, "MatrixInverse" + text, lambda x, m=more:
+                     raw.MatrixInverse(input=regular(x), **m), (2, 3, 3))
+        with_complex(case, "MatrixSolve" + text, lambda x, y, m=more:
+                     raw.MatrixSolve(matrix=regular(x), rhs=y, **m),
+                     (2, 3, 3), (2, 3, 2))
+        for lower in (False, True):
+            for left, right in (((3, 3), (3, 2)), ((3, 3), (2, 3, 2)),
+                                ((2, 3, 3), (3, 2))):
+                with_complex(
+                    case, "MatrixTriangularSolve%s, %s, %s of %s" % (
+                        text, lower, left, right), lambda x, y, m=more, w=lower:
+                    raw.MatrixTriangularSolve(matrix=regular(x), rhs=y,
+                                              lower=w, **m), left, right)
+    case("MatrixInverse of unknown size", lambda x: raw.MatrixInverse(
+        input=x * [[1.0, 3], [0, 1]]), (2, 2))
+    with_complex(case, "MatrixDeterminant", lambda x: raw.MatrixDeterminant(
+        input=regular(x)), (2, 3, 3))
+    with_complex(case, "LogMatrixDeterminant", lambda x:
+                 raw.LogMatrixDeterminant(input=regular(x))[1], (2, 3, 3))
+    case("LogMatrixDeterminant by both", lambda x: raw.LogMatrixDeterminant(
+        input=regular(x)), (3, 3), unknown=False)
+    with_complex(case, "MatrixSquareRoot", lambda x: raw.MatrixSquareRoot(
+        input=regular(x) * 2.0), (2, 3, 3))
+    case("MatrixSquareRoot, one", lambda x: raw.MatrixSquareRoot(
+        input=x * [[1.0, 0.2], [0.3, 2]]), (2, 2))
+    for left, right in (((3, 2), (3, 4)), ((2, 3), (2, 4)), ((2, 2), (2, 1)),
+                        ((2, 3, 2), (2, 3, 1))):
+        with_complex(case, "MatrixSolveLs %s of %s" % (left, right),
+                     lambda x, y: raw.MatrixSolveLs(
+                         matrix=x, rhs=y, l2_regularizer=tf.constant(
+                             0.3, tf.float64)), left, right)
+
+
+def symmetric(x):
+    return regular(x) + tf.linalg.adjoint(x)
+
+
+def squares(*matrices):
+    """|x|^2 and |x x^H|^2: what no sign or phase of a column changes."""
+    return [y for x in matrices for y in (
+        tf.abs(x) ** 2, tf.abs(tf.linalg.matmul(x, x, adjoint_b=True)) ** 2)]
+
+
+def factors(case):
+    with_complex(case, "Cholesky", lambda x: raw.Cholesky(
+        input=symmetric(x) * 2.0), (2, 3, 3))
+    case("Cholesky, one", lambda x: raw.Cholesky(
+        input=x * [[5.0, 1], [1, 5]]), (2, 2))
+    for shape, full in (((3, 3), False), ((3, 3), True), ((4, 2), False),
+                        ((2, 4), False), ((2, 2, 3), True)):
+        with_complex(case, "Qr of %s, %s" % (shape, full), lambda x, f=full:
+                     list(raw.Qr(input=x * x, full_matrices=f)), shape)
+    case("Qr by q", lambda x: raw.Qr(input=x)[0], (3, 2), unknown=False)
+    case("Qr by r", lambda x: raw.Qr(input=x)[1], (2, 3), unknown=False)
+    for op in ("SelfAdjointEigV2", "Eig"):
+        def values(x, o=op, vectors=True):
+            more = {} if o != "Eig" else {
+                "Tout": tf.complex128}
+            return getattr(raw, o)(input=symmetric(x), compute_v=vectors, **more)
+        with_complex(case, op + " without vectors", lambda x, v=values: tf.abs(
+            v(x, vectors=False)[0]), (2, 3, 3))
+        with_complex(case, op + " by values", lambda x, v=values: tf.abs(
+            v(x)[0]), (3, 3))
+        with_complex(case, op + " by vectors", lambda x, v=values: squares(
+            v(x)[1]), (2, 3, 3))
+        with_complex(case, op + " by both", lambda x, v=values: tf.abs(
+            v(x)[0])[tf.newaxis, :] * tf.abs(v(x)[1]) ** 2, (3, 3))
+    case("SelfAdjointEigV2, one", lambda x: raw.SelfAdjointEigV2(
+        input=x * [[1.0, 0], [1, 3]])[0], (2, 2))
+    for shape, full in (((3, 3), False), ((2, 4), False), ((4, 2), False),
+                        ((2, 2, 3), True), ((3, 2), True)):
+        def svd(x, f=full):
+            return raw.Svd(input=x * x * x, full_matrices=f)
+        text = " of %s, %s" % (shape, full)
+        with_complex(case, "Svd without vectors" + text, lambda x: tf.abs(
+            raw.Svd(input=x, compute_uv=False)[0]), shape)
+        with_complex(case, "Svd by values" + text, lambda x, s=svd: tf.abs(
+            s(x)[0]), shape)
+        with_complex(case, "Svd by vectors" + text, lambda x, s=svd: squares(
+            *s(x)[1:]), shape)
+
+
+def fill(case):
+    for part in (activations, pairs, systems, factors):
+        part(case)
