@@ -2,6 +2,7 @@
  * tensor_array.c - making arrays and their gradients; one element at a time.
  */
 #include "kernels/list/tensor_array.h"
+#include "kernels/list/tensor_array_grad.h"
 
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -281,7 +282,7 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- Tables -------------------------------------------------------------- */
 
-#define STATEFUL .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE
+#define FIXED .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE | TFD_OP_NO_GRADIENT
 
 #define OPTIONS                                                   \
     "element_shape: shape = { unknown_rank: true }; "             \
@@ -291,12 +292,12 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
     {                                                                     \
         .name = name_, .inputs = "size: int32", .outputs = outputs_,      \
         .attrs = "dtype: type; " more_ OPTIONS, .checks = "size: scalar", \
-        .key = "dtype", .shape = shape_, STATEFUL                         \
+        .key = "dtype", .shape = shape_, FIXED                            \
     }
 #define GRADIENT(name_, inputs_, outputs_, shape_)             \
     {                                                          \
         .name = name_, .inputs = inputs_, .outputs = outputs_, \
-        .attrs = "source: string", .shape = shape_, STATEFUL   \
+        .attrs = "source: string", .shape = shape_, FIXED      \
     }
 #define FROM_RESOURCE "handle: resource, flow_in: float"
 #define TO_RESOURCE "grad_handle: resource, flow_out: float"
@@ -313,16 +314,20 @@ static const struct tfd_opdef ops[] = {
     GRADIENT("TensorArrayGradV3", FROM_RESOURCE, TO_RESOURCE, NULL),
     GRADIENT("TensorArrayGradWithShape",
              FROM_RESOURCE ", shape_to_prepend: int32", TO_RESOURCE, NULL),
-    TFD_TENSOR_ARRAY_USERS(
-        "TensorArrayWrite", ", index: int32, value: T, flow_in: float",
-        .outputs = "flow_out: float", .attrs = "T: type",
-        .checks = "index: scalar", .shape = tfd_shape_scalar),
+    TFD_TENSOR_ARRAY_USERS("TensorArrayWrite",
+                           ", index: int32, value: T, flow_in: float",
+                           .outputs = "flow_out: float", .attrs = "T: type",
+                           .checks = "index: scalar", .shape = tfd_shape_scalar,
+                           .grad = tfd_tensor_array_write_gradient),
     TFD_TENSOR_ARRAY_USERS("TensorArrayRead", ", index: int32, flow_in: float",
                            .outputs = "value: dtype", .attrs = "dtype: type",
-                           .checks = "index: scalar", .key = "dtype"),
-    TFD_TENSOR_ARRAY_USERS("TensorArraySize", ", flow_in: float",
-                           .outputs = "size: int32", .shape = tfd_shape_scalar),
-    TFD_TENSOR_ARRAY_USERS("TensorArrayClose", "", .shape = tfd_shape_none),
+                           .checks = "index: scalar", .key = "dtype",
+                           .grad = tfd_tensor_array_read_gradient),
+    TFD_TENSOR_ARRAY_FLAGGED("TensorArraySize", ", flow_in: float",
+                             TFD_OP_NO_GRADIENT, .outputs = "size: int32",
+                             .shape = tfd_shape_scalar),
+    TFD_TENSOR_ARRAY_FLAGGED("TensorArrayClose", "", TFD_OP_NO_GRADIENT,
+                             .shape = tfd_shape_none),
 };
 
 static const struct tfd_kernel kernels[] = {

@@ -81,18 +81,20 @@ enum tfd_code tfd_tensor_array_flow(struct tfd_kctx *k, int in, int out,
 
 /* The rows of an op in its three spellings; what follows the handle, and the
  * rest of the row. */
-#define TFD_TENSOR_ARRAY_USERS(name_, inputs_, ...)                            \
+#define TFD_TENSOR_ARRAY_USERS(name_, inputs_, ...) \
+    TFD_TENSOR_ARRAY_FLAGGED(name_, inputs_, 0U, __VA_ARGS__)
+#define TFD_TENSOR_ARRAY_FLAGGED(name_, inputs_, flags_, ...)                  \
     {.name = name_,                                                            \
      .inputs = "handle: Ref(string)" inputs_,                                  \
      __VA_ARGS__,                                                              \
-     .flags = TFD_OP_STEP_STATE},                                              \
+     .flags = TFD_OP_STEP_STATE | flags_},                                     \
         {.name = name_ "V2",                                                   \
          .inputs = "handle: string" inputs_,                                   \
          __VA_ARGS__,                                                          \
-         .flags = TFD_OP_STEP_STATE},                                          \
+         .flags = TFD_OP_STEP_STATE | flags_},                                 \
     {                                                                          \
         .name = name_ "V3", .inputs = "handle: resource" inputs_, __VA_ARGS__, \
-        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE                           \
+        .flags = TFD_OP_STATEFUL | TFD_OP_STEP_STATE | flags_                  \
     }
 #define TFD_TENSOR_ARRAY_KERNELS(name_, compute_)                          \
     TFD_KERNEL_ANY(name_, compute_), TFD_KERNEL_ANY(name_ "V2", compute_), \

@@ -7,6 +7,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/op_memory.h"
 #include "kernels/list/tensor_array.h"
+#include "kernels/list/tensor_array_grad.h"
 #include "kernels/list/tensor_list.h"
 
 #include <stdlib.h>
@@ -362,24 +363,26 @@ enum tfd_code tfd_tensor_array_compute_split(struct tfd_kctx *k,
 #define SHAPE "dtype: type; element_shape: shape = { unknown_rank: true }"
 
 static const struct tfd_opdef ops[] = {
-    TFD_TENSOR_ARRAY_USERS("TensorArrayGather",
-                           ", indices: int32, flow_in: float",
-                           .outputs = "value: dtype", .attrs = SHAPE,
-                           .checks = "indices: vector", .key = "dtype"),
+    TFD_TENSOR_ARRAY_USERS(
+        "TensorArrayGather", ", indices: int32, flow_in: float",
+        .outputs = "value: dtype", .attrs = SHAPE, .checks = "indices: vector",
+        .key = "dtype", .grad = tfd_tensor_array_gather_gradient),
     TFD_TENSOR_ARRAY_USERS(
         "TensorArrayScatter", ", indices: int32, value: T, flow_in: float",
         .outputs = "flow_out: float", .attrs = "T: type",
-        .checks = "indices: vector", .shape = tfd_shape_scalar),
+        .checks = "indices: vector", .shape = tfd_shape_scalar,
+        .grad = tfd_tensor_array_scatter_gradient),
     TFD_TENSOR_ARRAY_USERS(
         "TensorArrayConcat", ", flow_in: float",
         .outputs = "value: dtype, lengths: int64",
         .attrs = "dtype: type; "
                  "element_shape_except0: shape = { unknown_rank: true }",
-        .key = "dtype"),
+        .key = "dtype", .grad = tfd_tensor_array_concat_gradient),
     TFD_TENSOR_ARRAY_USERS(
         "TensorArraySplit", ", value: T, lengths: int64, flow_in: float",
         .outputs = "flow_out: float", .attrs = "T: type",
-        .checks = "lengths: vector", .shape = tfd_shape_scalar),
+        .checks = "lengths: vector", .shape = tfd_shape_scalar,
+        .grad = tfd_tensor_array_split_gradient),
     {
         .name = "TensorArrayPack",
         .inputs = "handle: Ref(string), flow_in: float",

@@ -5,6 +5,7 @@
  * what the tensor costs.
  */
 #include "kernels/list/tensor_list.h"
+#include "kernels/list/tensor_list_grad.h"
 
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
@@ -487,6 +488,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = ELEMENT,
         .key = "element_dtype",
         .shape = tfd_shape_scalar,
+        .grad = tfd_list_push_gradient,
     },
     {
         .name = "TensorListPopBack",
@@ -494,6 +496,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output_handle: variant, tensor: element_dtype",
         .attrs = ELEMENT,
         .key = "element_dtype",
+        .grad = tfd_list_pop_gradient,
     },
     {
         .name = "TensorListGetItem",
@@ -502,6 +505,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = ELEMENT "; Tshape: {int32, int64} = DT_INT32",
         .key = "element_dtype",
         .checks = "index: scalar",
+        .grad = tfd_list_get_gradient,
     },
     {
         .name = "TensorListSetItem",
@@ -511,6 +515,7 @@ static const struct tfd_opdef ops[] = {
         .key = "element_dtype",
         .checks = "index: scalar",
         .shape = tfd_shape_scalar,
+        .grad = tfd_list_set_gradient,
     },
     {
         .name = "TensorListResize",
@@ -518,18 +523,21 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output_handle: variant",
         .checks = "size: scalar",
         .shape = tfd_shape_scalar,
+        .grad = tfd_list_resize_gradient,
     },
     {
         .name = "TensorListLength",
         .inputs = "input_handle: variant",
         .outputs = "length: int32",
         .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
     },
     {
         .name = "TensorListElementShape",
         .inputs = "input_handle: variant",
         .outputs = "element_shape: shape_type",
         .attrs = "shape_type: {int32, int64}",
+        .flags = TFD_OP_NO_GRADIENT,
     },
     {
         .name = "TensorListConcatLists",
@@ -538,6 +546,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = ELEMENT,
         .key = "element_dtype",
         .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
     },
 };
 

@@ -113,6 +113,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "element_dtype: type",
         .key = "element_dtype",
         .shape = tfd_shape_like_first,
+        .flags = TFD_OP_NO_GRADIENT,
     },
 };
 

@@ -8,6 +8,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/op_memory.h"
 #include "kernels/list/tensor_list.h"
+#include "kernels/list/tensor_list_grad.h"
 
 #include "common/thread/halt.h"
 
@@ -382,6 +383,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "tensor: element_dtype",
         .attrs = ELEMENT "; num_elements: int = -1",
         .key = "element_dtype",
+        .grad = tfd_list_stack_gradient,
     },
     {
         .name = "TensorListGather",
@@ -389,6 +391,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "values: element_dtype",
         .attrs = ELEMENT,
         .key = "element_dtype",
+        .grad = tfd_list_gather_gradient,
     },
     {
         .name = "TensorListConcat",
@@ -396,6 +399,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "tensor: element_dtype, lengths: int64",
         .attrs = ELEMENT "; element_shape: shape = { unknown_rank: true }",
         .key = "element_dtype",
+        .grad = tfd_list_concat_gradient,
     },
     {
         .name = "TensorListConcatV2",
@@ -404,6 +408,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "tensor: element_dtype, lengths: int64",
         .attrs = SHAPED,
         .key = "element_dtype",
+        .grad = tfd_list_concat_gradient,
     },
     {
         .name = "TensorListFromTensor",
@@ -412,6 +417,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = SHAPED,
         .key = "element_dtype",
         .shape = tfd_shape_scalar,
+        .grad = tfd_list_from_gradient,
     },
     {
         .name = "TensorListScatter",
@@ -421,6 +427,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = SHAPED,
         .key = "element_dtype",
         .shape = tfd_shape_scalar,
+        .grad = tfd_list_scatter_gradient,
     },
     {
         .name = "TensorListScatterV2",
@@ -431,6 +438,7 @@ static const struct tfd_opdef ops[] = {
         .key = "element_dtype",
         .checks = "num_elements: scalar",
         .shape = tfd_shape_scalar,
+        .grad = tfd_list_scatter_gradient,
     },
     {
         .name = "TensorListScatterIntoExistingList",
@@ -440,6 +448,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = ELEMENT,
         .key = "element_dtype",
         .shape = tfd_shape_scalar,
+        .grad = tfd_list_scatter_into_gradient,
     },
     {
         .name = "TensorListSplit",
@@ -449,6 +458,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = SHAPED,
         .key = "element_dtype",
         .shape = tfd_shape_scalar,
+        .grad = tfd_list_split_gradient,
     },
 };
 

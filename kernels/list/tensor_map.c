@@ -6,6 +6,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
+#include "kernels/core/gradient.h"
 #include "kernels/core/kept.h"
 #include "kernels/core/summarize.h"
 #include "kernels/list/tensor_list.h"
@@ -213,6 +214,81 @@ static enum tfd_code stack_keys_compute(struct tfd_kctx *k,
     return TFD_OK;
 }
 
+/* ---- Gradients ----------------------------------------------------------- */
+
+/* A node of maps with the types of key and value, by the forward node. */
+static struct tfd_edge of_pair(struct tfd_gradient *b, const char *op,
+                               const struct tfd_edge *in, int in_count)
+{
+    static const char *const names[] = {"key_dtype", "value_dtype", NULL};
+    struct tfd_edge out;
+
+    tfd_gradient_copying(b, op, in, in_count, names, &out, 1);
+    return out;
+}
+
+static enum tfd_code lookup_key_gradient(struct tfd_grad *g,
+                                         struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const struct tfd_edge in[] = {
+        tfd_gradient_op(&b, "EmptyTensorMap", NULL, 0), g->x[1], g->dy[0]};
+
+    g->dx[0] = of_pair(&b, "TensorMapInsert", in, 3);
+    return b.code;
+}
+
+static enum tfd_code erase_pair_gradient(struct tfd_grad *g,
+                                         struct tfd_status *st)
+{
+    (void)st;
+    g->dx[0] = g->dy[0];
+    return TFD_OK;
+}
+
+/* x where `there` is false, and where it is true. */
+static void part_by(struct tfd_gradient *b, struct tfd_edge x,
+                    struct tfd_edge there, struct tfd_edge *out)
+{
+    static const char *const none[] = {NULL};
+    const struct tfd_edge in[] = {x, there};
+
+    tfd_gradient_copying(b, "Switch", in, 2, none, out, 2);
+}
+
+/* What comes of one of two branches. */
+static struct tfd_edge one_of(struct tfd_gradient *b, struct tfd_edge no,
+                              struct tfd_edge yes)
+{
+    static const char *const none[] = {NULL};
+    const struct tfd_edge in[] = {no, yes};
+    struct tfd_edge out[2];
+
+    tfd_gradient_copying(b, "Merge", in, 2, none, out, 2);
+    return out[0];
+}
+
+/* Where the key is in the map that arrived: its value, and the map without it.
+ * Else zeros and the map. */
+static enum tfd_code insert_pair_gradient(struct tfd_grad *g,
+                                          struct tfd_status *st)
+{
+    static const char *const key_type[] = {"key_dtype", NULL};
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge in[] = {g->dy[0], g->x[1]}, there, map[2], key[2], value[2];
+
+    tfd_gradient_copying(&b, "TensorMapHasKey", in, 2, key_type, &there, 1);
+    part_by(&b, g->dy[0], there, map);
+    part_by(&b, g->x[1], there, key);
+    part_by(&b, g->x[2], there, value);
+    in[0] = map[1];
+    in[1] = key[1];
+    g->dx[0] = one_of(&b, map[0], of_pair(&b, "TensorMapErase", in, 2));
+    g->dx[2] = one_of(&b, tfd_gradient_op1(&b, "ZerosLike", value[0]),
+                      of_pair(&b, "TensorMapLookup", in, 2));
+    return b.code;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 #define MAP "input_handle: variant"
@@ -226,6 +302,7 @@ static const struct tfd_opdef ops[] = {
         .name = "EmptyTensorMap",
         .outputs = "handle: variant",
         .shape = tfd_shape_scalar,
+        .flags = TFD_OP_NO_GRADIENT,
     },
     {
         .name = "TensorMapSize",
@@ -238,6 +315,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = KEYED,
         .outputs = "value: value_dtype",
         .attrs = BOTH,
+        .grad = lookup_key_gradient,
     },
     {
         .name = "TensorMapInsert",
@@ -245,6 +323,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = OUT,
         .attrs = BOTH,
         .shape = tfd_shape_scalar,
+        .grad = insert_pair_gradient,
     },
     {
         .name = "TensorMapErase",
@@ -252,6 +331,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = OUT,
         .attrs = BOTH,
         .shape = tfd_shape_scalar,
+        .grad = erase_pair_gradient,
     },
     {
         .name = "TensorMapHasKey",

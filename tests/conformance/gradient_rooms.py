@@ -2,6 +2,8 @@
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from tensorflow.python.ops import map_ops  # noqa: F401  has gradients
+
 raw = tf.raw_ops
 
 
@@ -144,6 +146,147 @@ def factors(case):
             *s(x)[1:]), shape)
 
 
+DOUBLE = {"element_dtype": tf.float64}
+
+
+def listed(x, shape=(3,)):
+    """A list of x's rows."""
+    return raw.TensorListFromTensor(tensor=x, element_shape=np.array(
+        shape, np.int32))
+
+
+def stacked(found, shape=(3,), count=-1):
+    return raw.TensorListStack(input_handle=found, element_shape=np.array(
+        shape, np.int32), num_elements=count, **DOUBLE)
+
+
+def concatenated(found):
+    return raw.TensorListConcatV2(
+        input_handle=found, element_shape=np.array([-1, 3], np.int32),
+        leading_dims=np.zeros([0], np.int64), **DOUBLE)[0]
+
+
+def lists(case):
+    """Squares, so that a gradient tells its place."""
+    def add(name, function, *shapes):
+        case(name, lambda *x: function(*x) ** 2, *shapes, unknown=False)
+
+    add("TensorListStack", lambda x: stacked(listed(x)), (4, 3))
+    add("TensorListStack of four", lambda x: stacked(listed(x), count=4), (4, 3))
+    case("TensorListStack, one", lambda x: stacked(listed(x)) ** 2, (4, 3))
+    empty = {"element_shape": np.array([3], np.int32), "max_num_elements": -1}
+    add("TensorListPushBack", lambda x, y: stacked(raw.TensorListPushBack(
+        input_handle=raw.TensorListPushBack(input_handle=raw.EmptyTensorList(
+            **empty, **DOUBLE), tensor=x), tensor=y)), (3,), (3,))
+
+    def pop(x):
+        return raw.TensorListPopBack(
+            input_handle=listed(x), element_shape=np.array([3], np.int32),
+            **DOUBLE)
+    add("TensorListPopBack", lambda x: stacked(pop(x)[0]) * pop(x)[1], (4, 3))
+    add("TensorListPopBack, the element", lambda x: pop(x)[1], (4, 3))
+    add("TensorListPopBack, the list", lambda x: stacked(pop(x)[0]), (4, 3))
+
+    def get(x, i):
+        return raw.TensorListGetItem(
+            input_handle=listed(x), index=i,
+            element_shape=np.array([3], np.int32), **DOUBLE)
+    add("TensorListGetItem", lambda x: get(x, 2), (4, 3))
+    add("TensorListGetItem, several", lambda x: get(x, 2) * get(x, 0), (4, 3))
+    add("TensorListSetItem", lambda x, y: stacked(raw.TensorListSetItem(
+        input_handle=listed(x), index=1, item=y)), (4, 3), (3,))
+    add("TensorListSetItem beyond", lambda x, y: stacked(raw.TensorListSetItem(
+        input_handle=listed(x), index=5, item=y,
+        resize_if_index_out_of_bounds=True)), (4, 3), (3,))
+    for size in (2, 6):
+        add("TensorListResize to %d" % size, lambda x, n=size: stacked(
+            raw.TensorListResize(input_handle=listed(x), size=n)), (4, 3))
+    add("TensorListGather", lambda x: raw.TensorListGather(
+        input_handle=listed(x), indices=[2, 0], element_shape=[3], **DOUBLE),
+        (4, 3))
+    for op, more in (("TensorListScatter", {}),
+                     ("TensorListScatterV2", {"num_elements": 5})):
+        add(op, lambda x, o=getattr(raw, op), m=more: stacked(o(
+            tensor=x, indices=[1, 0, 3, 2], element_shape=[3], **m)), (4, 3))
+    add("TensorListScatterIntoExistingList", lambda x, y: stacked(
+        raw.TensorListScatterIntoExistingList(
+            input_handle=listed(x), tensor=y, indices=[3, 1])), (4, 3), (2, 3))
+    add("TensorListConcatV2", lambda x: concatenated(listed(x, (2, 3))),
+        (4, 2, 3))
+    add("TensorListConcat", lambda x: raw.TensorListConcat(
+        input_handle=listed(x, (2, 3)), element_shape=[None, 3],
+        **DOUBLE)[0], (4, 2, 3))
+    add("TensorListSplit", lambda x: concatenated(raw.TensorListSplit(
+        tensor=x, element_shape=[-1, 3], lengths=np.array([1, 3, 0]))), (4, 3))
+    add("TensorListConcatLists of what stops", lambda x: stacked(
+        raw.TensorListConcatLists(input_a=listed(tf.stop_gradient(x)),
+                                  input_b=listed(tf.stop_gradient(x)),
+                                  **DOUBLE)) * x[0], (4, 3))
+
+
+def maps(case):
+    kinds = {"value_dtype": tf.float64}
+
+    def insert(found, key, value):
+        return raw.TensorMapInsert(input_handle=found, key=tf.constant(key),
+                                   value=value)
+
+    def lookup(found, key):
+        return raw.TensorMapLookup(input_handle=found, key=tf.constant(key),
+                                   **kinds)
+
+    def erase(found, key):
+        return raw.TensorMapErase(input_handle=found, key=tf.constant(key),
+                                  **kinds)
+
+    def made(*values):
+        found = raw.EmptyTensorMap()
+        for key, value in enumerate(values):
+            found = insert(found, key, value)
+        return found
+    for name, function in (
+            ("TensorMapLookup", lambda x, y: lookup(made(x, y), 1)),
+            ("TensorMapLookup, both", lambda x, y: lookup(
+                made(x, y), 1) * lookup(made(x, y), 0)),
+            ("TensorMapInsert over", lambda x, y: lookup(insert(
+                made(x, y), 1, x), 1)),
+            ("TensorMapErase", lambda x, y: lookup(erase(made(x, y), 1), 0))):
+        case(name, lambda x, y, f=function: f(x, y) ** 2, (2, 3), (2, 3),
+             unknown=False)
+
+
+def arrays(control):
+    """The C API does not know them."""
+    def made(size=4):
+        return tf.TensorArray(tf.float64, size=size, infer_shape=False)
+    control("TensorArray, written and read", lambda x: made().write(
+        2, x).write(0, x * 3.0).read(2) ** 2, (2, 3))
+    control("TensorArray, stacked", lambda x: made().unstack(x).stack() ** 2,
+            (4, 3))
+    control("TensorArray, gathered", lambda x: made().unstack(x).gather(
+        [3, 1]) ** 2, (4, 3))
+    control("TensorArray, scattered", lambda x: made().scatter(
+        [3, 1], x).gather([1, 3]) ** 2, (2, 3))
+    control("TensorArray, joined", lambda x: made().unstack(
+        x).concat() ** 2, (4, 2, 3))
+    control("TensorArray, split", lambda x: made(3).split(
+        x, [1, 2, 1]).concat() ** 2, (4, 3))
+
+    def scan(x):
+        def body(i, state, out):
+            state = tf.tanh(state * 1.5 + tf.reshape(rows.read(i), [3]))
+            return i + 1, state, out.write(i, state)
+        rows = made().unstack(x)
+        out = tf.while_loop(lambda i, *_: i < 4, body, (
+            0, tf.zeros([3], tf.float64), made()))[2]
+        return out.stack() ** 2
+    control("TensorArray in a loop", scan, (4, 3))
+
+
+def fill_control(control):
+    arrays(control)
+
+
 def fill(case):
-    for part in (activations, pairs, systems, factors):
+    for part in (lists, maps, activations, pairs, systems, factors):
         part(case)

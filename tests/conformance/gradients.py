@@ -5,6 +5,7 @@ compared are the gradients of the sum of all outputs by each placeholder,
 added by TF_AddGradients in libtfd and in TensorFlow's library.  Where that
 library has none, Python's tf.gradients says what is right.
 """
+import contextlib
 import pathlib
 
 import numpy as np
@@ -29,17 +30,24 @@ def case(name, function, *shapes, unknown=True):
         CASES.append((name + " of unknown rank", function, shapes, False))
 
 
+@contextlib.contextmanager
+def old_control_flow():
+    """Switch and Merge, and arrays that are no lists."""
+    v2 = tf.control_flow_v2_enabled()
+    tf.disable_control_flow_v2()
+    try:
+        yield
+    finally:
+        if v2:
+            tf.enable_control_flow_v2()
+
+
 def control(name, function, *shapes):
     """Control flow by Switch and Merge, which Python alone derives; the C API
     refuses it, or crashes."""
     def built(*x):
-        v2 = tf.control_flow_v2_enabled()
-        tf.disable_control_flow_v2()
-        try:
+        with old_control_flow():
             return function(*x)
-        finally:
-            if v2:
-                tf.enable_control_flow_v2()
 
     CONTROL.add(name)
     case(name, built, *shapes, unknown=False)
@@ -489,6 +497,7 @@ for fill in (reductions, slices, gathers, batches, others, einsums, integrals,
              sparse, chosen, ragged, mixed, images, conditionals, loops, transforms):
     fill()
 gradient_rooms.fill(case)
+gradient_rooms.fill_control(control)
 
 
 def outputs_of(made):
@@ -524,8 +533,9 @@ def python_answer(function, shapes):
     """With known ranks: without, tf.gradients fails where the C API does."""
     with tf.Graph().as_default(), tf.Session() as session:
         y, x, feeds = build(function, shapes, True)
-        dx = [None if d is None else tf.convert_to_tensor(d)
-              for d in tf.gradients(y, x)]
+        with old_control_flow():
+            dx = [None if d is None else tf.convert_to_tensor(d)
+                  for d in tf.gradients(y, x)]
         there = iter(session.run([d for d in dx if d is not None], feeds))
         return [None if d is None else next(there) for d in dx]
 
