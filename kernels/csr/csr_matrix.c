@@ -156,6 +156,17 @@ struct tfd_csr_one tfd_csr_at(const struct tfd_csr *m, int64_t batch)
     };
 }
 
+enum tfd_code tfd_csr_check_square(const struct tfd_csr *m,
+                                   struct tfd_status *st)
+{
+    if (m->rows == m->columns)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "sparse matrix must be square; got: %" PRId64
+                    " != %" PRId64,
+                    m->rows, m->columns);
+}
+
 /* ---- Making -------------------------------------------------------------- */
 
 static enum tfd_code new_vector(struct tfd_tensor *out, enum tfd_dtype dtype,

@@ -65,6 +65,9 @@ enum tfd_code tfd_csr_give(struct tfd_kctx *k, const struct tfd_csr_parts *p,
 /* INVALID_ARGUMENT for dimensions that int32 do not count. */
 enum tfd_code tfd_csr_check_sizes(const int64_t *dim, int rank, int64_t count,
                                   struct tfd_status *st) TFD_MUST_USE;
+/* INVALID_ARGUMENT unless there are as many columns as rows. */
+enum tfd_code tfd_csr_check_square(const struct tfd_csr *m,
+                                   struct tfd_status *st) TFD_MUST_USE;
 /* Counts behind their rows become where rows begin. */
 void tfd_csr_sum_rows(int32_t *row_at, int64_t rows);
 /* The imaginary parts of complex numbers change their sign. */

@@ -83,6 +83,7 @@ UNMEASURED.update(dict.fromkeys(("ragged_cross", "sparse_cross"), "what "
 UNMEASURED["composite_variant"] = "it makes a variant of what there is, or takes it out"
 UNMEASURED["ragged_variant_grad"] = "copies of ranges, as Concat's, whose row there is"
 UNMEASURED["csr"] = "no row can make its matrices; it counts as SparseReshape does"
+UNMEASURED.update(dict.fromkeys(("csr_cholesky", "csr_order"), "no row can make their matrices"))
 UNMEASURED["csr_matmul"] = "no row can make its matrices; what SparseTensorDenseMatMul does"
 UNMEASURED["csr_product"] = "no row can make its matrices"
 UNMEASURED["csr_transpose"] = "no row can make its matrices"
