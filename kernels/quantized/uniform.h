@@ -35,6 +35,45 @@ static inline int32_t tfd_uniform_times(int32_t x, struct tfd_uniform_ratio r)
     return (int32_t)(v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : v);
 }
 
+/* A sum of products as an integer of the output: the ratio is of the scales. */
+static inline int32_t tfd_uniform_sum(int32_t sum, struct tfd_uniform_ratio r,
+                                      int32_t zero, int32_t low, int32_t high)
+{
+    const int32_t v =
+        (int32_t)((uint32_t)tfd_uniform_times(sum, r) + (uint32_t)zero);
+    const int32_t least = v < high ? v : high;
+
+    return least > low ? least : low;
+}
+
+/* Of an op with scales lhs, rhs, output in inputs 2, 4, 6: lhs * rhs / output
+ * for each scale of rhs. */
+enum tfd_code tfd_uniform_ratios(const struct tfd_kctx *k,
+                                 struct tfd_uniform_ratio *out,
+                                 struct tfd_status *st) TFD_MUST_USE;
+
+/* How floats of a range become integers between -128 and 127. */
+struct tfd_uniform_row {
+    float scale, inverse;
+    int32_t zero;
+};
+
+/* Widens a range, at first 0 to 0, by n numbers. */
+void tfd_uniform_widen(const float *x, int64_t n, double *low, double *high);
+struct tfd_uniform_row tfd_uniform_row(double low, double high);
+
+/* Without the zero. */
+static inline int32_t tfd_uniform_row_integer(const struct tfd_uniform_row *r,
+                                              float x)
+{
+    const int32_t v =
+        (int32_t)((uint32_t)tfd_quantized_int32(floorf(x * r->inverse + 0.5f)) +
+                  (uint32_t)r->zero);
+    const int32_t least = v < 127 ? v : 127;
+
+    return (least > -128 ? least : -128) - r->zero;
+}
+
 /* Scales and zero points, inputs `at` and `at` + 1, fit the axis of a tensor of
  * shape x. */
 enum tfd_code tfd_uniform_check_scales(const struct tfd_kctx *k,
@@ -44,6 +83,10 @@ enum tfd_code tfd_uniform_check_scales(const struct tfd_kctx *k,
 
 /* Of floats. */
 bool tfd_uniform_positive(const struct tfd_tensor *t);
+/* Those of input `at`, called `name`. */
+enum tfd_code tfd_uniform_check_positive(const struct tfd_kctx *k, int at,
+                                         const char *name,
+                                         struct tfd_status *st) TFD_MUST_USE;
 
 /* An attribute that is an int32. */
 enum tfd_code tfd_uniform_int32(const struct tfd_prepare *p, const char *name,

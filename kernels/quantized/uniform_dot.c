@@ -57,12 +57,8 @@ static void take_zeros(const struct dot *j, uint32_t *sum, uint32_t of_a)
 
 static int32_t requantized_sum(const struct dot *j, int32_t sum, int64_t c)
 {
-    const int32_t v = tfd_uniform_times(sum, j->ratio[j->by_column ? c : 0]);
-    const int32_t shifted =
-        (int32_t)((uint32_t)v + (uint32_t)j->zero_y[j->y_by_column ? c : 0]);
-    const int32_t least = shifted < j->high ? shifted : j->high;
-
-    return least > j->low ? least : j->low;
+    return tfd_uniform_sum(sum, j->ratio[j->by_column ? c : 0],
+                           j->zero_y[j->y_by_column ? c : 0], j->low, j->high);
 }
 
 static void dot_rows(void *arg, int64_t begin, int64_t end)
@@ -90,43 +86,12 @@ static void dot_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* How a row of floats becomes integers between -128 and 127. */
-struct row_scale {
-    float scale, inverse;
-    int32_t zero;
-};
-
-static struct row_scale row_scale_of(const float *x, int64_t n)
+static struct tfd_uniform_row row_scale_of(const float *x, int64_t n)
 {
-    struct row_scale r = {1, 0, 0};
-    double low = 0, high = 0, from_low, from_high, zero;
+    double low = 0, high = 0;
 
-    for (int64_t l = 0; l < n; l++) {
-        low = (double)x[l] < low ? (double)x[l] : low;
-        high = (double)x[l] > high ? (double)x[l] : high;
-    }
-    r.scale = (float)((high - low) / 255.0);
-    if (high != low)
-        r.inverse = (float)(255.0 / (high - low));
-    if (!(r.scale > 0) || !isfinite(r.inverse))
-        return (struct row_scale){1, 0, 0};
-    from_low = low / (double)r.scale;
-    from_high = high / (double)r.scale;
-    zero = 128.0 + fabs(from_low) < 127.0 + fabs(from_high) ? -128.0 - from_low
-                                                            : 127.0 - from_high;
-    r.zero = zero <= -128 ? -128 : zero >= 127 ? 127 : (int32_t)round(zero);
-    return r;
-}
-
-/* Without the zero. */
-static inline int32_t row_integer(const struct row_scale *r, float x)
-{
-    const int32_t v =
-        (int32_t)((uint32_t)tfd_quantized_int32(floorf(x * r->inverse + 0.5f)) +
-                  (uint32_t)r->zero);
-    const int32_t least = v < 127 ? v : 127;
-
-    return (least > -128 ? least : -128) - r->zero;
+    tfd_uniform_widen(x, n, &low, &high);
+    return tfd_uniform_row(low, high);
 }
 
 static void hybrid_rows(void *arg, int64_t begin, int64_t end, uint32_t *sum)
@@ -136,13 +101,13 @@ static void hybrid_rows(void *arg, int64_t begin, int64_t end, uint32_t *sum)
     for (int64_t i = begin; i < end; i++) {
         const float *a = (const float *)j->a + i * j->depth;
         float *y = (float *)j->y + i * j->columns;
-        const struct row_scale r = row_scale_of(a, j->depth);
+        const struct tfd_uniform_row r = row_scale_of(a, j->depth);
         uint32_t of_a = 0;
 
         for (int64_t c = 0; c < j->columns; c++)
             sum[c] = 0;
         for (int64_t l = 0; l < j->depth; l++) {
-            const int32_t v = row_integer(&r, a[l]);
+            const int32_t v = tfd_uniform_row_integer(&r, a[l]);
 
             if (l % TERMS_BETWEEN_LOOKS == 0 && tfd_halted())
                 return;
@@ -173,15 +138,6 @@ static enum tfd_code try_hybrid_rows(void *arg, int64_t begin, int64_t end,
 }
 
 /* ---- Checks -------------------------------------------------------------- */
-
-static enum tfd_code check_dot_scales(const struct tfd_kctx *k, int at,
-                                      const char *name, struct tfd_status *st)
-{
-    if (tfd_uniform_positive(&k->in[at]))
-        return TFD_OK;
-    return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                    "%s scales elements must be all positive.", name);
-}
 
 /* The shape of the product. */
 static enum tfd_code dot_shape(const struct tfd_kctx *k, struct tfd_shape *y,
@@ -218,7 +174,7 @@ static enum tfd_code check_dot(const struct tfd_kctx *k, struct tfd_shape *y,
     char text[2][TFD_SHAPE_TEXT_MAX];
 
     for (int i = 0; i < 3; i++)
-        TFD_TRY(check_dot_scales(k, 2 + 2 * i, names[i], st));
+        TFD_TRY(tfd_uniform_check_positive(k, 2 + 2 * i, names[i], st));
     TFD_TRY(dot_shape(k, y, st));
     if (k->in[2].shape.rank || k->in[3].shape.rank)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -249,28 +205,13 @@ static int dot_cost(const struct dot *j)
     return ns < 1e9 ? (int)ns : 1000000000;
 }
 
-static enum tfd_code fill_ratios(const struct tfd_kctx *k, int64_t count,
-                                 struct tfd_uniform_ratio *out,
-                                 struct tfd_status *st)
-{
-    const float *a = tfd_tensor_data(&k->in[2]);
-    const float *b = tfd_tensor_data(&k->in[4]);
-    const float *y = tfd_tensor_data(&k->in[6]);
-    const int64_t step = k->in[6].shape.rank ? 1 : 0;
-
-    for (int64_t c = 0; c < count; c++)
-        TFD_TRY(tfd_uniform_ratio(
-            (double)*a * (double)b[c] / (double)y[c * step], &out[c], st));
-    return TFD_OK;
-}
-
 static enum tfd_code run_dot(struct tfd_kctx *k, struct dot *j,
                              struct tfd_uniform_ratio *ratios,
                              struct tfd_status *st)
 {
     const struct dot_state *s = k->state;
 
-    TFD_TRY(fill_ratios(k, tfd_tensor_elements(&k->in[4]), ratios, st));
+    TFD_TRY(tfd_uniform_ratios(k, ratios, st));
     j->ratio = ratios;
     j->zero_a = *(const int32_t *)tfd_tensor_data(&k->in[3]);
     j->zero_y = tfd_tensor_data(&k->in[7]);
@@ -319,7 +260,7 @@ static enum tfd_code hybrid_dot(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(dot_shape(k, &y, st));
     TFD_TRY(tfd_uniform_check_scales(k, &k->in[1].shape, 2,
                                      axis_of_scales(k, 2), st));
-    TFD_TRY(check_dot_scales(k, 2, "rhs", st));
+    TFD_TRY(tfd_uniform_check_positive(k, 2, "rhs", st));
     TFD_TRY(tfd_kctx_output(k, 0, TFD_FLOAT, &y, st));
     if (!tfd_shape_elements(&y))
         return TFD_OK;
