@@ -9,6 +9,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
+#include "kernels/csr/csr_grad.h"
 #include "kernels/csr/csr_flip.h"
 #include "kernels/sparse/sparse_pick.h"
 
@@ -228,6 +229,7 @@ static const struct tfd_opdef ops[] = {
                  "transpose_b: bool = false; adjoint_a: bool = false; "
                  "adjoint_b: bool = false; transpose_output: bool = false; "
                  "conjugate_output: bool = false",
+        .grad = tfd_csr_matmul_gradient,
     },
 };
 

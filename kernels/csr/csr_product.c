@@ -9,6 +9,7 @@
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
+#include "kernels/csr/csr_grad.h"
 #include "kernels/csr/csr_flip.h"
 #include "kernels/sparse/sparse_pick.h"
 
@@ -390,6 +391,7 @@ static const struct tfd_opdef ops[] = {
                  "adjoint_a: bool = false; adjoint_b: bool = false",
         .key = "type",
         .shape = tfd_shape_scalar,
+        .grad = tfd_csr_product_gradient,
     },
 };
 

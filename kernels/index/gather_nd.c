@@ -317,6 +317,21 @@ static enum tfd_code gather_nd_gradient(struct tfd_grad *g,
     return b.code;
 }
 
+/* Of the variable, dense. */
+static enum tfd_code resource_nd_gradient(struct tfd_grad *g,
+                                          struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_gradient_attr attrs[] = {{"out_type", 't', TFD_INT32},
+                                        {NULL, 0, 0}};
+    struct tfd_edge shape;
+
+    attrs[0].value = tfd_gradient_dtype(&b, g->x[1]);
+    tfd_gradient_with(&b, "VariableShape", g->x, 1, attrs, &shape, 1);
+    g->dx[0] = tfd_gradient_op3(&b, "ScatterNd", g->x[1], g->dy[0], shape);
+    return b.code;
+}
+
 static const struct tfd_opdef ops[] = {
     {
         .name = "GatherNd",
@@ -335,7 +350,8 @@ static const struct tfd_opdef ops[] = {
         .attrs = "dtype: type; Tindices: {int32, int64}",
         .checks = "resource: scalar",
         .key = "dtype",
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+        .grad = resource_nd_gradient,
+        .flags = TFD_OP_STATEFUL,
     },
 };
 

@@ -10,6 +10,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
+#include "kernels/core/gradient.h"
 
 #include "common/base/variant.h"
 #include "config/limits.h"
@@ -452,6 +453,71 @@ static enum tfd_code from_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* ---- Gradients ----------------------------------------------------------- */
+
+/* The values behind the rows that arrived. */
+static enum tfd_code to_variant_gradient(struct tfd_grad *g,
+                                         struct tfd_status *st)
+{
+    static const int32_t zero = 0;
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const int last = g->node->in_count - 1;
+    struct tfd_gradient_attr attrs[] = {{"Tvalues", 't', 0}, {NULL, 0, 0}};
+    struct tfd_edge in[3] = {g->dy[0]};
+
+    attrs[0].value = tfd_gradient_dtype(&b, g->x[last]);
+    in[1] = last == 0 ? tfd_gradient_ints(&b, &zero, -1) : g->x[0];
+    in[2] = tfd_gradient_shape(&b, g->x[last]);
+    tfd_gradient_with(&b, "RaggedTensorToVariantGradient", in, 3, attrs,
+                      &g->dx[last], 1);
+    return b.code;
+}
+
+/* Whether the variants that a node reads are a vector. */
+static enum tfd_code reads_vector(const struct tfd_grad *g, bool *out,
+                                  struct tfd_status *st)
+{
+    struct tfd_shape shape;
+    int64_t rank;
+
+    (void)tfd_grad_shape(g, g->x[0], &shape);
+    TFD_TRY(tfd_node_int(g->node, "output_ragged_rank", &rank, st));
+    if (shape.rank > 1)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "there is no gradient of RaggedTensorFromVariant for "
+                        "variants of rank %d",
+                        shape.rank);
+    *out = shape.rank < 0 ? rank > 0 : shape.rank == 1;
+    return TFD_OK;
+}
+
+static enum tfd_code from_variant_gradient(struct tfd_grad *g,
+                                           struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const int last = g->node->out_count - 1;
+    struct tfd_edge in[TFD_GRAD_LIST_MAX];
+    struct tfd_gradient_attr attrs[] = {{"batched_input", 'b', 0},
+                                        {NULL, 0, 0}};
+    bool vector = false;
+
+    TFD_TRY(reads_vector(g, &vector, st));
+    if (last >= TFD_GRAD_LIST_MAX)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "the gradient of a ragged rank of %d; at most %d are "
+                        "supported",
+                        last, TFD_GRAD_LIST_MAX - 1);
+    if (g->dy[last].node < 0)
+        return TFD_OK;
+    for (int i = 0; i < last; i++)
+        in[i] = g->y[i];
+    in[last] = g->dy[last];
+    attrs[0].value = vector;
+    tfd_gradient_with(&b, "RaggedTensorToVariant", in, last + 1, attrs,
+                      &g->dx[0], 1);
+    return b.code;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 static const struct tfd_opdef ops[] = {
@@ -463,7 +529,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "RAGGED_RANK: int >= 0; Tvalues: type; "
                  "Tsplits: {int32, int64} = DT_INT64; batched_input: bool",
         .key = "Tvalues",
-        .flags = TFD_OP_NO_GRADIENT,
+        .grad = to_variant_gradient,
     },
     {
         .name = "RaggedTensorFromVariant",
@@ -473,7 +539,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "input_ragged_rank: int >= -1; output_ragged_rank: int >= 0; "
                  "Tvalues: type; Tsplits: {int32, int64} = DT_INT64",
         .key = "Tvalues",
-        .flags = TFD_OP_NO_GRADIENT,
+        .grad = from_variant_gradient,
     },
 };
 

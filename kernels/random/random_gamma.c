@@ -23,6 +23,7 @@
 #include "kernels/core/families.h"
 #include "kernels/random/philox_lanes.h"
 #include "kernels/random/random_fill.h"
+#include "kernels/random/random_gamma_grad.h"
 #include "kernels/random/random_number.h"
 #include "kernels/random/random_stream.h"
 
@@ -469,6 +470,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "seed: int = 0; seed2: int = 0; S: " INDEX "; T: " FLOATS,
         .checks = SHAPE_VECTOR,
         .shape = samples_shape,
+        .grad = tfd_random_gamma_gradient,
         .flags = TFD_OP_STATEFUL,
     },
     {
@@ -500,6 +502,7 @@ static const struct tfd_opdef ops[] = {
         .checks = SHAPE_VECTOR,
         .key = "dtype",
         .shape = value_shape,
+        .grad = tfd_random_gamma_stateless_gradient,
     },
     {
         .name = "StatelessRandomGammaV3",
@@ -510,7 +513,7 @@ static const struct tfd_opdef ops[] = {
         .checks = SHAPE_VECTOR,
         .key = "dtype",
         .shape = value_shape,
-        .flags = TFD_OP_NO_GRADIENT,
+        .grad = tfd_random_gamma_stateless_gradient,
     },
     {
         .name = "StatelessRandomPoisson",

@@ -6,6 +6,8 @@
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
+#include "kernels/core/gradient.h"
+#include "config/limits.h"
 
 #include "common/base/variant.h"
 
@@ -134,6 +136,66 @@ static enum tfd_code value_compute(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* ---- Gradients ----------------------------------------------------------- */
+
+/* The inputs' shapes, as far as they are known. */
+static enum tfd_code component_shapes(const struct tfd_grad *g,
+                                      struct tfd_bytes *out,
+                                      struct tfd_status *st)
+{
+    struct tfd_shape shapes[TFD_GRAD_LIST_MAX];
+
+    if (g->node->in_count > TFD_GRAD_LIST_MAX)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "the gradient of %d components; at most %d are "
+                        "supported",
+                        g->node->in_count, TFD_GRAD_LIST_MAX);
+    for (int i = 0; i < g->node->in_count; i++)
+        (void)tfd_grad_shape(g, g->x[i], &shapes[i]);
+    tfd_attr_put_shapes(out, shapes, g->node->in_count);
+    return tfd_bytes_ok(out, "shapes", st);
+}
+
+/* What arrived is an optional, too: of the gradients. */
+static enum tfd_code from_value_gradient(struct tfd_grad *g,
+                                         struct tfd_status *st)
+{
+    struct tfd_attr attrs[] = {{.name = TFD_STR("output_types")},
+                               {.name = TFD_STR("output_shapes")}};
+    struct tfd_bytes shapes;
+    enum tfd_code rc;
+
+    if (!tfd_node_attr(g->node, "Toutput_types", &attrs[0].value))
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "OptionalFromValue has no Toutput_types");
+    tfd_bytes_init(&shapes, TFD_GRAPH_SIZE_MAX);
+    rc = component_shapes(g, &shapes, st);
+    attrs[1].value = tfd_bytes_view(&shapes);
+    if (rc == TFD_OK)
+        rc = tfd_grad_emit_attrs(g, "OptionalGetValue", g->dy, 1, attrs, 2,
+                                 g->dx, g->node->in_count, st);
+    tfd_bytes_deinit(&shapes);
+    return rc;
+}
+
+static enum tfd_code get_value_gradient(struct tfd_grad *g,
+                                        struct tfd_status *st)
+{
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    struct tfd_edge parts[TFD_GRAD_LIST_MAX];
+
+    if (g->node->out_count > TFD_GRAD_LIST_MAX)
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "the gradient of %d components; at most %d are "
+                        "supported",
+                        g->node->out_count, TFD_GRAD_LIST_MAX);
+    for (int i = 0; i < g->node->out_count; i++)
+        parts[i] = tfd_gradient_given(&b, i);
+    g->dx[0] =
+        tfd_gradient_op(&b, "OptionalFromValue", parts, g->node->out_count);
+    return b.code;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 static const struct tfd_opdef ops[] = {
@@ -148,6 +210,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "optional: variant",
         .attrs = "Toutput_types: list(type) >= 1",
         .shape = tfd_shape_scalar,
+        .grad = from_value_gradient,
     },
     {
         .name = "OptionalHasValue",
@@ -161,6 +224,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "components: output_types",
         .attrs = "output_types: list(type) >= 1; "
                  "output_shapes: list(shape) >= 1",
+        .grad = get_value_gradient,
     },
 };
 

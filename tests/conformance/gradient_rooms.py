@@ -283,10 +283,98 @@ def arrays(control):
     control("TensorArray in a loop", scan, (4, 3))
 
 
+AT = {2: np.array([[0, 1], [1, 0], [1, 2], [2, 1]]),
+      3: np.array([[0, 0, 1], [0, 1, 0], [1, 1, 2], [1, 2, 1]])}
+DIMS = {2: np.array([3, 3]), 3: np.array([2, 3, 3])}
+FORMS = ({}, {"transpose": True}, {"adjoint": True})
+
+
+def csr(values, rank=2, back=False):
+    """Four elements; back: those of the transposed matrix."""
+    at = AT[rank]
+    if back:
+        at = at[..., [1, 0] if rank == 2 else [0, 2, 1]]
+        at = at[np.lexsort(at.T[::-1])]
+    return raw.SparseTensorToCSRSparseMatrix(
+        indices=at, values=values, dense_shape=DIMS[rank])
+
+
+def dense(m, dtype):
+    return raw.CSRSparseMatrixToDense(sparse_input=m, type=dtype)
+
+
+def forms():
+    for left in FORMS:
+        for right in FORMS:
+            yield "%s %s" % (list(left), list(right)), {
+                **{k + "_a": v for k, v in left.items()},
+                **{k + "_b": v for k, v in right.items()}}
+
+
+def sparse_matrices(case):
+    for rank in (2, 3):
+        shape = tuple(int(n) for n in DIMS[rank])
+        for text, more in forms():
+            for out in ({}, {"transpose_output": True},
+                        {"conjugate_output": True}):
+                with_complex(
+                    case, "SparseMatrixMatMul of rank %d %s %s" % (
+                        rank, text, list(out)),
+                    lambda x, y, r=rank, m={**more, **out}:
+                    raw.SparseMatrixMatMul(a=csr(x, r), b=y, **m), (4,), shape)
+            with_complex(
+                case, "SparseMatrixSparseMatMul of rank %d %s" % (rank, text),
+                lambda x, y, r=rank, m=more: dense(raw.SparseMatrixSparseMatMul(
+                    a=csr(x, r), b=csr(y, r, True), type=x.dtype, **m), x.dtype),
+                (4,), (4,))
+
+
+def samples(case):
+    """The same numbers in both libraries, by keys."""
+    for shape, alpha in (((5,), ()), ((4, 2), (2,)), ((3, 2, 2), (2, 2))):
+        text = " of %s by %s" % (shape, alpha)
+        case("StatelessRandomGammaV2" + text, lambda x, s=shape:
+             raw.StatelessRandomGammaV2(shape=s, seed=[3, 5], alpha=x), alpha)
+        case("StatelessRandomGammaV3" + text, lambda x, s=shape:
+             raw.StatelessRandomGammaV3(
+                 shape=s, key=np.array([3], np.uint64),
+                 counter=np.array([5, 0], np.uint64), alg=1, alpha=x), alpha)
+        case("RandomGamma" + text, lambda x, s=shape: raw.RandomGamma(
+            shape=s[:len(s) - len(x.shape)], alpha=x, seed=3, seed2=5), alpha,
+            unknown=False)
+
+
+def carried(case):
+    """By way of variants and of variables."""
+    one = np.array([0, 2, 2, 3])
+    two = [np.array([0, 2, 3]), np.array([0, 1, 3, 3])]
+
+    def back(found, rank):
+        return raw.RaggedTensorFromVariant(
+            encoded_ragged=found, input_ragged_rank=-1, output_ragged_rank=rank,
+            Tvalues=tf.float64, Tsplits=tf.int64)[1]
+    for name, splits in (("1", [one]), ("2", two)):
+        for batched in (False, True):
+            case("RaggedTensorToVariant of %s, %s" % (name, batched),
+                 lambda x, s=splits, v=batched: back(raw.RaggedTensorToVariant(
+                     rt_nested_splits=s, rt_dense_values=x,
+                     batched_input=v), len(s)) ** 2, (3, 2), unknown=False)
+
+    def optional(x, y):
+        made = raw.OptionalFromValue(components=[x, y])
+        return raw.OptionalGetValue(optional=made, output_types=[tf.float64] * 2,
+                                    output_shapes=[x.shape, y.shape])
+    case("OptionalFromValue", lambda x, y: list(optional(x, y)), (2, 3), (2,),
+         unknown=False)
+    case("OptionalFromValue, one part used", lambda x, y: optional(x, y)[1],
+         (2, 3), (2,), unknown=False)
+
+
 def fill_control(control):
     arrays(control)
 
 
 def fill(case):
-    for part in (lists, maps, activations, pairs, systems, factors):
+    for part in (lists, maps, activations, pairs, systems, factors,
+                 sparse_matrices, samples, carried):
         part(case)

@@ -322,16 +322,19 @@ static const struct gradient_case cases[] = {
 /* Tested elsewhere: by what they are for, or without numbers. */
 static const char *const others[] = {
     "PreventGradient", "ReadVariableOp", "RefIdentity", "ResourceGather",
-    "Conj", "Complex", "Real", "Imag", "ComplexAbs", "Switch", "RefSwitch",
-    "Merge", "RefMerge", "SparseToDense", "ReverseSequence", "SparseReorder",
-    "SparseFillEmptyRows", "PadV2", "SparseTensorDenseMatMul",
-    "SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN",
-    "SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments",
-    "SparseSegmentSqrtNWithNumSegments", "SparseAdd", "SparseSlice",
-    "SparseReduceSum", "SparseSoftmax", "SparseDenseCwiseMul",
-    "SparseDenseCwiseDiv", "RaggedTensorToSparse", "RaggedFillEmptyRows",
-    "RaggedGather", "RaggedTensorToTensor", "SparseMatMul",
+    "ResourceGatherNd", "Conj", "Complex", "Real", "Imag", "ComplexAbs",
+    "Switch", "RefSwitch", "Merge", "RefMerge", "SparseToDense",
+    "ReverseSequence", "SparseReorder", "SparseFillEmptyRows", "PadV2",
+    "SparseTensorDenseMatMul", "SparseSegmentSum", "SparseSegmentMean",
+    "SparseSegmentSqrtN", "SparseSegmentSumWithNumSegments",
+    "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments",
+    "SparseAdd", "SparseSlice", "SparseReduceSum", "SparseSoftmax",
+    "SparseDenseCwiseMul", "SparseDenseCwiseDiv", "RaggedTensorToSparse",
+    "RaggedFillEmptyRows", "RaggedGather", "RaggedTensorToTensor",
+    "SparseMatMul",
     /* by way of variants: tests/conformance */
+    "SparseMatrixMatMul", "SparseMatrixSparseMatMul", "OptionalFromValue",
+    "OptionalGetValue", "RaggedTensorToVariant", "RaggedTensorFromVariant",
     "TensorListPushBack", "TensorListPopBack", "TensorListGetItem",
     "TensorListSetItem", "TensorListResize", "TensorListStack",
     "TensorListFromTensor", "TensorListGather", "TensorListScatter",
@@ -362,6 +365,8 @@ static const char *const others[] = {
     "FakeQuantWithMinMaxVarsPerChannel", "QuantizeAndDequantize",
     "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3",
     "QuantizeAndDequantizeV4",
+    /* of samples: tests/conformance */
+    "RandomGamma", "StatelessRandomGammaV2", "StatelessRandomGammaV3",
     /* of labels or ratios, or in float alone: tests/conformance */
     /* of an input that has none, or must be special: tests/conformance */
     "Zeta", "Polygamma", "Betainc", "Angle", "Cholesky", "Eig", "MatrixSolveLs",

@@ -139,24 +139,26 @@ static TF_Output variable(struct fixture *f, const char *name,
 }
 
 /* The sums of squares of two rows, one of them taken twice. */
-static void test_a_gather_from_a_variable_has_a_dense_gradient(void **state)
+static void check_gather(struct fixture *f, const char *op)
 {
     static const float values[] = {1, 2, 3, 4, 5, 6};
     static const float expected[] = {2, 4, 0, 0, 20, 24};
-    static const int32_t rows[] = {2, 0, 2};
+    static const int32_t rows[] = {2, 0, 2}, last = 1;
     const int64_t dims[] = {3, 2};
-    struct fixture *f = *state;
+    TF_Output at = ints(f, "rows", rows, 3);
     TF_Output v = variable(f, "v", dims, 2), gathered, y, dv;
     TF_Operation *assign = op2(f, "AssignVariableOp", "assign", v,
                                constant(f, "values", values, dims, 2))
                                .oper;
-    TF_OperationDescription *d = TF_NewOperation(f->g, "ResourceGather", "r");
+    TF_OperationDescription *d = TF_NewOperation(f->g, op, "r");
     TF_SessionOptions *o = TF_NewSessionOptions();
     TF_Session *s = TF_NewSession(f->g, o, f->st);
     TF_Tensor *out = NULL;
 
+    if (strcmp(op, "ResourceGatherNd") == 0)
+        at = op2(f, "ExpandDims", "at", at, ints(f, "last", &last, 1));
     TF_AddInput(d, v);
-    TF_AddInput(d, ints(f, "rows", rows, 3));
+    TF_AddInput(d, at);
     TF_SetAttrType(d, "dtype", TF_FLOAT);
     gathered = (TF_Output){TF_FinishOperation(d, f->st), 0};
     y = op1(f, "Square", "y", gathered);
@@ -171,6 +173,16 @@ static void test_a_gather_from_a_variable_has_a_dense_gradient(void **state)
     TF_DeleteTensor(out);
     TF_DeleteSession(s, f->st);
     TF_DeleteSessionOptions(o);
+}
+
+static void test_a_gather_from_a_variable_has_a_dense_gradient(void **state)
+{
+    check_gather(*state, "ResourceGather");
+}
+
+static void test_a_gather_of_points_has_a_dense_gradient(void **state)
+{
+    check_gather(*state, "ResourceGatherNd");
 }
 
 static void test_parts_that_nobody_reads_have_zero_gradients(void **state)
@@ -284,6 +296,7 @@ int main(void)
         TEST(test_an_inner_x_gets_what_arrives_there),
         TEST(test_a_gather_from_a_variable_has_a_dense_gradient),
         TEST(test_parts_that_nobody_reads_have_zero_gradients),
+        TEST(test_a_gather_of_points_has_a_dense_gradient),
         TEST(test_an_operation_without_gradient_is_named),
         TEST(test_bad_arguments_of_gradients),
         TEST(test_a_prefix_in_use_is_refused),
