@@ -8,6 +8,7 @@
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
+#include "kernels/image/color_space_grad.h"
 
 #include <math.h>
 
@@ -136,7 +137,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = "T: {half, bfloat16, float, double} = DT_FLOAT",
         .shape = space_shape,
-        .flags = TFD_OP_NO_GRADIENT,
+        .grad = tfd_color_hsv_gradient,
     },
     {
         .name = "HSVToRGB",

@@ -200,18 +200,19 @@ static enum tfd_code grad_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 
 /* ---- Tables -------------------------------------------------------------- */
 
-#define GRAD(name_, types_)                                         \
+#define GRAD(name_, types_, flags_)                                 \
     {                                                               \
         .name = name_, .inputs = "grads: float, original_image: T", \
         .outputs = "output: T",                                     \
         .attrs = "T: {" types_ "}; align_corners: bool = false; "   \
                  "half_pixel_centers: bool = false",                \
-        .shape = grad_shape,                                        \
+        .shape = grad_shape, .flags = flags_,                       \
     }
 
 static const struct tfd_opdef ops[] = {
-    GRAD("ResizeBilinearGrad", "float, bfloat16, half, double"),
-    GRAD("ResizeBicubicGrad", "float, double"),
+    GRAD("ResizeBilinearGrad", "float, bfloat16, half, double",
+         TFD_OP_NO_GRADIENT),
+    GRAD("ResizeBicubicGrad", "float, double", 0),
 };
 
 #define STATE \

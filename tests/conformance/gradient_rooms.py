@@ -370,11 +370,22 @@ def carried(case):
          (2, 3), (2,), unknown=False)
 
 
+def colors(case):
+    case("RGBToHSV", lambda x: raw.RGBToHSV(images=x), (4, 5, 3))
+    case("RGBToHSV of ties", lambda x: raw.RGBToHSV(
+        images=tf.round(x * 2.0) / 2.0 + 0.0 * x), (6, 6, 3))
+    case("RGBToHSV of ties and zeros", lambda x: raw.RGBToHSV(
+        images=x * np.array([[1.0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0],
+                             [0, 0, 1], [0, 0, 0]])), (6, 3))
+    case("RGBToHSV of greys", lambda x: raw.RGBToHSV(
+        images=x * np.ones([1, 3])), (4, 1))
+
+
 def fill_control(control):
     arrays(control)
 
 
 def fill(case):
     for part in (lists, maps, activations, pairs, systems, factors,
-                 sparse_matrices, samples, carried):
+                 sparse_matrices, samples, carried, colors):
         part(case)

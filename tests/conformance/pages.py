@@ -20,13 +20,15 @@ def types(text):
 
 
 class Row:
-    """A row of the page: types by place, and whether the op is checked."""
+    """A row of the page: types by place, what is said of the gradient, and
+    whether the op is checked."""
 
-    def __init__(self, cpu, gpu, _, checked):
+    def __init__(self, cpu, gpu, gradient, checked):
         device, _, host = gpu.rpartition(
             "host: ") if "host: " in gpu else (gpu, "", "")
         self.types = {"cpu": types(cpu), "gpu": types(device.rstrip("; ")),
                       "host": types(host)}
+        self.gradient = gradient
         self.is_checked = checked == "yes"
 
 

@@ -60,7 +60,8 @@ def meta_of(names, counts, columns, device):
     """What holds for the whole archive of these tests."""
     covers = coverage()
     scenarios = {n: covers[n] for n in names if n not in ROWS}
-    scenarios.pop("gradients", None)  # of the client's library alone
+    for name in ("gradients", "registry"):  # of the client's library alone
+        scenarios.pop(name, None)
     missing = []
     if scenarios.pop("ops_without_a_case", None):
         missing = [registered(), sorted(covered()),

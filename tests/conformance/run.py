@@ -23,6 +23,7 @@ from tests.conformance import inputs
 from tests.conformance import onednn
 from tests.conformance import pages
 from tests.conformance import pinned
+from tests.conformance import registry
 from tests.conformance.batch import Batch, Side, items_of
 from tests.conformance.compare import GPU_TOLERANCE, TOLERANCE
 from tests.conformance.devices import Kernels, Verdict
@@ -81,6 +82,11 @@ def run_pages(target):
     return pages.run(target, covered())
 
 
+def run_registry(_):
+    """(passed, failures) of TensorFlow's list of gradients."""
+    return registry.run()
+
+
 def registered():
     """The ops that TensorFlow has a kernel for, but for what is deprecated."""
     names = {k.op for k in kernels.get_all_registered_kernels().kernel}
@@ -98,7 +104,8 @@ def coverage():
     covers = {name: [name] for name in ROWS}
     for found in SCENARIOS:
         covers[found.name] = [found.name, *found.ops]
-    for name in ("capi_texts", "gradients", "ops_without_a_case", "pages"):
+    for name in ("capi_texts", "gradients", "ops_without_a_case", "pages",
+                 "registry"):
         covers[name] = [name]
     return covers
 
@@ -113,6 +120,7 @@ def chosen(only, on_gpu, cards_alone, command):
     tests["capi_texts"] = run_capi_texts
     tests["ops_without_a_case"] = ops_without_a_case
     tests["pages"] = run_pages
+    tests["registry"] = run_registry
     return {name: tests[name] for name in select(coverage(), only)}
 
 

@@ -203,6 +203,7 @@ static const struct gradient_case cases[] = {
     {"InvGrad", "p23 s23", ""},
     {"SoftmaxCrossEntropyWithLogits", "s23 o23", ""},
     {"SparseSoftmaxCrossEntropyWithLogits", "s23 [2,0]", ""},
+    {"RGBToHSV", "p23", ""},
     {"EluGrad", "s23 s23", ""},
     {"SeluGrad", "s23 s23", ""},
     {"SoftplusGrad", "s23 s23", ""},

@@ -1,0 +1,84 @@
+"""Which gradients of TensorFlow's Python libtfd has.
+
+  python -m tests.conformance.registry
+
+prints the ops of TensorFlow's registry of gradients that libtfd does not derive
+as TensorFlow does, and why.  What libtfd does is the column of docs/ops.md,
+which tests/lint compares with the tables.
+"""
+import importlib
+
+from tensorflow.python.framework import ops
+
+from tests.conformance import pages
+
+# Those that `import tensorflow` does not load.
+MODULES = ("map_ops", "linalg.sparse.sparse_csr_matrix_grad", "optional_grad",
+           "rnn_grad", "image_grad", "sparse_grad", "random_grad",
+           "list_ops", "tensor_array_grad", "data_flow_grad", "manip_grad")
+FUNCTIONS = "its branches are functions; libtfd builds the Switch and Merge form"
+RAISES = "TensorFlow's function raises NotImplementedError"
+NOTHING = "TensorFlow's function returns None"
+# Op -> why libtfd has no gradient where TensorFlow's registry has a function.
+WITHOUT = {
+    **dict.fromkeys(("Case", "If", "StatelessCase", "StatelessIf",
+                     "StatelessWhile", "While"), FUNCTIONS),
+    **dict.fromkeys(("SparseDenseCwiseAdd", "SparseSparseMaximum",
+                     "SparseSparseMinimum"), RAISES),
+    **dict.fromkeys(("ArgMax", "ArgMin", "Ceil", "Floor", "FloorDiv", "Rint",
+                     "Round", "TruncateDiv"), NOTHING),
+    **dict.fromkeys(("FusedBatchNormGrad", "FusedBatchNormGradV2",
+                     "FusedBatchNormGradV3"), "second derivatives: to be done"),
+    "LoopCond": "booleans have no derivative; loops are walked by Exit",
+    "QuantizeAndDequantizeV4Grad":
+        "TensorFlow's function takes one gradient, and the op has three outputs",
+}
+# Ops that TensorFlow calls NotDifferentiable, and libtfd derives: with zeros.
+ZEROS = {"OnesLike", "ZerosLike"}
+
+
+def registered():
+    """Op -> TensorFlow's function, or None of what is NotDifferentiable."""
+    for name in MODULES:
+        importlib.import_module("tensorflow.python.ops." + name)
+    found = ops.gradient_registry._registry  # pylint: disable=protected-access
+    return {op: entry["type"] for op, entry in found.items()}
+
+
+def problem(op, function, said):
+    """What is wrong with the column; "" when it is right."""
+    if function is None:
+        wanted = ("yes",) if op in ZEROS else ("none",)
+    elif WITHOUT.get(op) == NOTHING:
+        wanted = ("none",)
+    elif op in WITHOUT:
+        wanted = ("-", "none")
+    else:
+        wanted = ("yes",)
+    return "" if said in wanted else "%s: docs/ops.md says %s, not %s" % (
+        op, said, " or ".join(wanted))
+
+
+def run():
+    """(passed, failures) of each op that both know."""
+    page = pages.rows()
+    found = {op: problem(op, function, page[op].gradient)
+             for op, function in registered().items() if op in page}
+    failures = [text for text in found.values() if text]
+    return len(found) - len(failures), failures
+
+
+def main():
+    page = pages.rows()
+    known = {op: f for op, f in registered().items() if op in page}
+    for op in sorted(known):
+        if op in WITHOUT:
+            print("%-28s %-5s %s" % (op, page[op].gradient, WITHOUT[op]))
+    print("%d ops with a function, %d not differentiable; %d as above" % (
+        sum(f is not None for f in known.values()),
+        sum(f is None for f in known.values()), len(WITHOUT)))
+    print("\n".join(run()[1]))
+
+
+if __name__ == "__main__":
+    main()
