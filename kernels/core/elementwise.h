@@ -201,7 +201,8 @@ TFD_EACH_INLINE void tfd_binary_blocks(const struct tfd_row *r, int64_t begin,
     }
 }
 
-/* An element that is repeated is copied first, since y may be where it lies.
+/* An element that is repeated is copied first, since y may be where it lies;
+ * there may be none when there is nothing to do.
  * target: an attribute of the functions, or nothing. */
 #define TFD_BINARY_EACH(target, name, TA, TY, function)                      \
     target TFD_EACH_INLINE void name##_at(const void *a, int64_t j,          \
@@ -213,6 +214,8 @@ TFD_EACH_INLINE void tfd_binary_blocks(const struct tfd_row *r, int64_t begin,
     target TFD_EACH_INLINE void name##_each(const struct tfd_row *r,         \
                                             int64_t begin, int64_t end)      \
     {                                                                        \
+        if (begin >= end)                                                    \
+            return;                                                          \
         if (!r->b_step) {                                                    \
             const TA one = *(const TA *)r->b;                                \
                                                                              \

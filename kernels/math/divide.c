@@ -138,7 +138,8 @@ static inline int32_t vector_floor_mod(int32_t a, int32_t b)
     {                                               \
         const struct tfd_row *r = arg;              \
         const int32_t *a = r->a, *b = r->b;         \
-        const int32_t left = *a, right = *b;        \
+        const int32_t left = begin < end ? *a : 0;  \
+        const int32_t right = begin < end ? *b : 1; \
         int32_t *y = r->y, none = 0;                \
                                                     \
         if (!r->b_step) {                           \

@@ -55,8 +55,10 @@ INLINE __m512 floor_div(__m512 a, __m512 b)
         const struct tfd_row *r = arg;                                        \
         const uint16_t *a = r->a, *b = r->b;                                  \
         uint16_t *y = r->y;                                                   \
-        const __m512 left = _mm512_set1_ps(tfd_half_to_float(*a));            \
-        const __m512 right = _mm512_set1_ps(tfd_half_to_float(*b));           \
+        const uint16_t first = begin < end ? *a : 0;                          \
+        const uint16_t other = begin < end ? *b : 0;                          \
+        const __m512 left = _mm512_set1_ps(tfd_half_to_float(first));         \
+        const __m512 right = _mm512_set1_ps(tfd_half_to_float(other));        \
                                                                               \
         for (int64_t i = begin; i < end; i += LANES) {                        \
             const int64_t n = end - i < LANES ? end - i : LANES;              \

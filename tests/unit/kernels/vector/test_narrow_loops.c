@@ -3,6 +3,8 @@
  * floats, or by the processor's own arithmetic) against common/base/half.h, one
  * element at a time: every number, NaN, infinities and subnormals among them.
  */
+#define _GNU_SOURCE 1 /* MAP_ANONYMOUS */
+
 #include "kernels/vector/narrow_loops.h"
 
 #include "common/base/half.h"
@@ -13,6 +15,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -228,6 +231,34 @@ static void test_blocks_of_floats(void **state)
     }
 }
 
+/* Of nothing nothing is read, not even an operand that stands for all: it may
+ * have no element. */
+static void test_empty_ranges_touch_nothing(void **state)
+{
+    static const enum tfd_dtype all[] = {TFD_HALF,   TFD_BFLOAT16, TFD_FLOAT,
+                                         TFD_DOUBLE, TFD_INT32,    TFD_INT64};
+    static const int steps[][2] = {{1, 1}, {0, 1}, {1, 0}, {0, 0}};
+    void *nowhere =
+        mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_true(nowhere != MAP_FAILED);
+    for (int op = 0; op < TFD_COUNT(ops); op++)
+        for (size_t t = 0; t < TFD_COUNT(all); t++)
+            for (size_t i = 0; i < TFD_COUNT(steps); i++) {
+                tfd_range_fn *loop = tfd_registry_loop(ops[op].name, all[t]);
+                struct tfd_row row = {.a = nowhere,
+                                      .b = ops[op].one ? NULL : nowhere,
+                                      .y = nowhere,
+                                      .a_step = steps[i][0],
+                                      .b_step = steps[i][1]};
+
+                if (loop)
+                    loop(&row, 0, 0);
+            }
+    munmap(nowhere, 4096);
+}
+
 /* A prime step through all floats. */
 static void test_rounding_in_floats(void **state)
 {
@@ -249,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_lengths_in_place),
         cmocka_unit_test(test_blocks_of_floats),
+        cmocka_unit_test(test_empty_ranges_touch_nothing),
         cmocka_unit_test(test_rounding_in_floats),
     };
 
