@@ -6,7 +6,9 @@
  * One execution goes through all examples once, in an order that nobody can
  * foresee; each step finds the weights as the one before left them.  Adaptive
  * ones take an example the more often the more it is worth, ten times as rarely
- * each time, and then those that were not taken, the worthiest first.
+ * each time; when as many were refused as there are examples, what is left of
+ * the steps goes to example 0, as in TensorFlow, whose list of the others is
+ * written where nobody reads it.  Inner iterations are one, there as here.
  * TensorFlow's threads do so at once, without order; here it is one thread,
  * which makes each step as TensorFlow's does.
  *
@@ -186,8 +188,17 @@ static int64_t pick_by(const double *sums, int64_t n, double drawn)
     return low;
 }
 
+/* Any, where none is worth anything. */
+static int64_t pick_example(struct tfd_random_draw *draw, const double *sums,
+                            int64_t n)
+{
+    if (sums[n - 1] > 0)
+        return pick_by(sums, n, tfd_random_draw_double(draw) * sums[n - 1]);
+    return (int64_t)tfd_random_below64(draw, (uint64_t)n);
+}
+
 static void adapt_order(struct tfd_random_draw *draw, struct tfd_sdca_data *d,
-                        double *worth, double *sums)
+                        const double *worth, double *sums)
 {
     const int64_t n = d->examples;
     int64_t done = 0;
@@ -196,9 +207,8 @@ static void adapt_order(struct tfd_random_draw *draw, struct tfd_sdca_data *d,
         sums[i] = worth[i] + (i ? sums[i - 1] : 0);
         d->taken[i] = 0;
     }
-    for (int64_t refused = 0; done < n && refused < n && sums[n - 1] > 0;) {
-        const int64_t i =
-            pick_by(sums, n, tfd_random_draw_double(draw) * sums[n - 1]);
+    for (int64_t refused = 0; done < n && refused < n && !tfd_halted();) {
+        const int64_t i = pick_example(draw, sums, n);
 
         if (tfd_random_draw_double(draw) >
             pow(TAKEN_AGAIN, (double)d->taken[i])) {
@@ -208,7 +218,8 @@ static void adapt_order(struct tfd_random_draw *draw, struct tfd_sdca_data *d,
             d->order[done++] = i;
         }
     }
-    tfd_sdca_order_rest(d, worth, done);
+    while (done < n)
+        d->order[done++] = 0;
 }
 
 static void find_order(struct sdca_state *s, struct tfd_sdca_data *d)

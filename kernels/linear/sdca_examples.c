@@ -407,36 +407,3 @@ enum tfd_code tfd_sdca_read(struct tfd_kctx *k, const struct tfd_sdca_counts *c,
     d->states = tfd_tensor_data(&k->out[0]);
     return TFD_OK;
 }
-
-/* ---- The rest of an order ------------------------------------------------ */
-
-struct worthy {
-    double worth;
-    int64_t example;
-};
-
-static int by_worth(const void *a, const void *b)
-{
-    const struct worthy *x = a, *y = b;
-
-    if (x->worth != y->worth)
-        return x->worth > y->worth ? -1 : 1;
-    return x->example < y->example ? -1 : x->example > y->example;
-}
-
-/* Pairs lie where the worths and their sums were. */
-void tfd_sdca_order_rest(struct tfd_sdca_data *d, const double *worth,
-                         int64_t done)
-{
-    struct worthy *rest = (struct worthy *)d->worths;
-    int64_t n = 0;
-
-    for (int64_t i = d->examples - 1; i >= 0; i--)
-        rest[i] = (struct worthy){worth[i], i};
-    for (int64_t i = 0; i < d->examples; i++)
-        if (d->taken[i] == 0)
-            rest[n++] = rest[i];
-    qsort(rest, (size_t)n, sizeof(*rest), by_worth);
-    for (int64_t i = 0; done < d->examples && i < n; i++)
-        d->order[done++] = rest[i].example;
-}

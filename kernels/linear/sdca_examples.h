@@ -53,9 +53,5 @@ enum tfd_code tfd_sdca_read(struct tfd_kctx *k, const struct tfd_sdca_counts *c,
                             struct tfd_sdca_data *d,
                             struct tfd_status *st) TFD_MUST_USE;
 void tfd_sdca_drop(struct tfd_sdca_data *d);
-/* Fills the order up, from `done` on, with examples not taken yet, the
- * worthiest first. */
-void tfd_sdca_order_rest(struct tfd_sdca_data *d, const double *worth,
-                         int64_t done);
 
 #endif

@@ -1,7 +1,8 @@
 """Cases of kernels/linear/sdca.c.
 
-The order of examples is one that nobody can foresee, in TensorFlow too: what is
-compared does not depend on it: one example."""
+The order of examples is one that nobody can foresee, in TensorFlow too.  What is
+compared does not depend on it: one example, examples that share no feature or that
+are all alike, and adaptive orders in which one example alone is worth a step."""
 import numpy as np
 
 from tests.cluster.client import tf
@@ -26,6 +27,7 @@ def trained(session, of, op="SdcaOptimizerV2", values=True, **attrs):
 
     given = dict(loss_type="squared_loss", l1=0.05, l2=1.0, num_loss_partitions=1,
                  num_inner_iterations=1)
+    given["adaptive" if op == "SdcaOptimizerV2" else "adaptative"] = False
     given.update(attrs)
     return told(session, getattr(tf.raw_ops, op)(
         sparse_example_indices=ints(part[0] for part in of["sparse"]),
@@ -64,6 +66,81 @@ def examples_move_weights(side):
                    sparse=ONE["sparse"] * 2, indices=ONE["indices"] * 2,
                    sparse_weights=ONE["sparse_weights"] * 2)
         spread(out, "two groups", flat(trained(session, two)))
+    return out
+
+
+def apart(count):
+    """Examples of a dense and three sparse features, each their own."""
+    random = np.random.RandomState(count)
+    sparse = [([i for i in range(count) for _ in range(3)], random.permutation(
+        3 * count) * 5, random.uniform(-2, 2, 3 * count))]
+    return dict(
+        sparse=sparse, dense=[np.diag(random.uniform(-2, 2, count))],
+        weights=random.uniform(0.2, 3, count), labels=random.randint(0, 2, count),
+        indices=[np.arange(3 * count) * 5],
+        sparse_weights=[random.uniform(-1, 1, 3 * count)],
+        dense_weights=[random.uniform(-1, 1, count)],
+        state=np.pad(random.uniform(0, 0.5, [count, 1]), [[0, 0], [0, 3]]))
+
+
+def alike(count):
+    return dict(
+        sparse=[(np.repeat(range(count), 2), [3, 40] * count, [0.5, -1.5] * count)],
+        dense=[[[1, -0.5, 0.25]] * count], weights=[1.5] * count, labels=[1] * count,
+        indices=[[3, 7, 40]], sparse_weights=[[0.1, 0.2, -0.3]],
+        dense_weights=[[0.05, 0.4, -0.2]], state=np.zeros([count, 4]))
+
+
+def by_rows(found):
+    """States are in any order, and so are sums of them."""
+    if isinstance(found, str):
+        return found
+    return [np.sort(found[0], axis=0), *tf.nest.flatten(found[1:])]
+
+
+@scenario("SdcaOptimizer SdcaOptimizerV2", tol=4096)
+@fresh_graph
+def many_examples_move_weights(side):
+    out = {}
+    with side.session() as session:
+        for loss in LOSSES:
+            for l1, l2, parts, inner in ((0.05, 1.0, 1, 1), (0.3, 0.5, 2, 1),
+                                         (0.0, 4.0, 1, 5), (0.1, 0.1, 7, 3)):
+                more = dict(loss_type=loss, l1=l1, l2=l2, num_loss_partitions=parts,
+                            num_inner_iterations=inner)
+                text = "%s %s %s %d %d" % (loss, l1, l2, parts, inner)
+                spread(out, text, flat(trained(session, apart(41), **more)))
+                spread(out, text + " of ones", flat(trained(
+                    session, apart(17), values=False, **more)))
+                spread(out, text + " old", flat(trained(
+                    session, apart(8), op="SdcaOptimizer", adaptative=False, **more)))
+                spread(out, text + " alike", by_rows(trained(session, alike(23), **more)))
+    return out
+
+
+def one_worthy(worthy, count=9):
+    """Examples whose labels are what the model answers: but one of them."""
+    labels = np.zeros(count)
+    labels[worthy] = 2
+    return dict(sparse=[], dense=[np.eye(count)], weights=np.ones(count) * 1.5, labels=labels,
+                indices=[], sparse_weights=[], dense_weights=[np.zeros(count)],
+                state=np.zeros([count, 4]))
+
+
+@scenario("SdcaOptimizer SdcaOptimizerV2", tol=64)
+@fresh_graph
+def worthy_examples_are_taken(side):
+    """The last steps are those of example 0; others are never taken."""
+    out = {}
+    with side.session() as session:
+        for worthy in (3, 8):
+            for op, name in (("SdcaOptimizerV2", "adaptive"), ("SdcaOptimizer", "adaptative")):
+                found = trained(session, one_worthy(worthy), op=op, l1=0.0, **{name: True})
+                # The dual loss tells whether it was taken twice.
+                spread(out, "%s %d" % (op, worthy), found if isinstance(found, str) else [
+                    found[0][:, [0, 1, 3]], *tf.nest.flatten(found[1:])])
+        found = trained(session, alike(1), adaptive=True, loss_type="hinge_loss")
+        spread(out, "alone", flat(found))
     return out
 
 
