@@ -391,27 +391,24 @@ static enum tfd_code leaky_gradient(struct tfd_grad *g, struct tfd_status *st)
     return b.code;
 }
 
-/* dy by the same function again; by the second input nothing where the slope is
- * made of steps. */
-static enum tfd_code of_steps(struct tfd_grad *g, const char *op,
-                              struct tfd_status *st)
+/* dy by the same function again.  By the second input there is nothing, the
+ * slope being made of steps: zeros, or none, as TensorFlow has it. */
+static enum tfd_code relu6_second(struct tfd_grad *g, struct tfd_status *st)
 {
     struct tfd_gradient b = tfd_gradient_begin(g, st);
-    const struct tfd_edge in[] = {g->dy[0], g->x[1]};
 
-    g->dx[0] = tfd_gradient_op_like(&b, op, in, 2, "alpha");
+    g->dx[0] = tfd_gradient_op2(&b, "Relu6Grad", g->dy[0], g->x[1]);
     g->dx[1] = tfd_gradient_op1(&b, "ZerosLike", g->x[1]);
     return b.code;
 }
 
-static enum tfd_code relu6_second(struct tfd_grad *g, struct tfd_status *st)
-{
-    return of_steps(g, "Relu6Grad", st);
-}
-
 static enum tfd_code leaky_second(struct tfd_grad *g, struct tfd_status *st)
 {
-    return of_steps(g, "LeakyReluGrad", st);
+    struct tfd_gradient b = tfd_gradient_begin(g, st);
+    const struct tfd_edge in[] = {g->dy[0], g->x[1]};
+
+    g->dx[0] = tfd_gradient_op_like(&b, "LeakyReluGrad", in, 2, "alpha");
+    return b.code;
 }
 
 /* By the outputs: dy times the other input where they are below 0. */
