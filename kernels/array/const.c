@@ -266,7 +266,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = "T: type",
         .shape = each_shape,
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+        .flags = TFD_OP_STATEFUL,
     },
     {
         .name = "FakeParam",

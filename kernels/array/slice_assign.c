@@ -157,7 +157,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output_ref: Ref(T)",
         .attrs = ATTRS,
         .shape = tfd_shape_like_first,
-        .flags = TFD_OP_NO_GRADIENT,
     },
     {
         .name = "ResourceStridedSliceAssign",

@@ -381,11 +381,10 @@ static enum tfd_code gather2_shape(struct tfd_shape_ctx *s,
     "; is_stateless: bool = false; Nordering_token: int >= 0 = 0"
 #define OPS "merge_op: {'Min', 'Max', 'Mul', 'Add'}; final_op: {'Id', 'Div'}"
 
-#define OP(name_, inputs_, attrs_, shape_)                          \
-    {                                                               \
-        .name = (name_), .inputs = (inputs_), .outputs = "data: T", \
-        .attrs = (attrs_), .shape = (shape_),                       \
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT               \
+#define OP(name_, inputs_, attrs_, shape_)                             \
+    {                                                                  \
+        .name = (name_), .inputs = (inputs_), .outputs = "data: T",    \
+        .attrs = (attrs_), .shape = (shape_), .flags = TFD_OP_STATEFUL \
     }
 
 static const struct tfd_opdef ops[] = {

@@ -222,7 +222,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "communication_hint: string = 'auto'; "
                  "timeout_seconds: float = 0",
         .shape = tfd_shape_scalar,
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+        .flags = TFD_OP_STATEFUL,
     },
     {
         .name = "CollectiveReduceV3",
@@ -231,7 +231,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = TYPES "; reduction: {'Min', 'Max', 'Mul', 'Add'}; "
                        "timeout_seconds: float = 0",
         .shape = tfd_shape_like_first,
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+        .flags = TFD_OP_STATEFUL,
     },
     {
         .name = "CollectiveAllToAllV3",
@@ -239,7 +239,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "data: T",
         .attrs = TYPES "; timeout_seconds: float = 0",
         .shape = tfd_shape_like_first,
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+        .flags = TFD_OP_STATEFUL,
     },
 };
 

@@ -555,7 +555,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: Tout",
         .attrs = "Tin: list(type) >= 1; Tout: list(type) >= 1; f: func",
         .checks = "target: scalar",
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+        .flags = TFD_OP_STATEFUL,
     },
     {
         .name = "SymbolicGradient",

@@ -487,7 +487,6 @@ static const struct tfd_opdef ops[] = {
                  "output_shapes: list(shape) >= 1; f: func; "
                  "max_intra_op_parallelism: int = 1",
         .shape = map_shape,
-        .flags = TFD_OP_NO_GRADIENT,
     },
 };
 

@@ -330,7 +330,7 @@ static enum tfd_code adjust_shape(struct tfd_shape_ctx *s,
     {                                                                   \
         .name = op, .inputs = "images: T, " by ": float",               \
         .outputs = "output: T", .attrs = "T: {half, float} = DT_FLOAT", \
-        .shape = adjust_shape, .flags = TFD_OP_NO_GRADIENT,             \
+        .shape = adjust_shape,                                          \
     }
 
 static const struct tfd_opdef ops[] = {

@@ -208,7 +208,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = "T: {float, half} = DT_FLOAT",
         .shape = boxes_shape,
-        .flags = TFD_OP_NO_GRADIENT,
     },
 };
 

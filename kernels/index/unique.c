@@ -306,7 +306,7 @@ static enum tfd_code diff_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
     {                                                                         \
         .name = op, .inputs = "x: T" in, .outputs = "y: T, idx: out_idx" out, \
         .attrs = "T: type; " types "out_idx: {int32, int64} = DT_INT32",      \
-        .shape = unique_shape, .flags = TFD_OP_NO_GRADIENT,                   \
+        .shape = unique_shape,                                                \
     }
 
 #define AXIS "Taxis: {int32, int64} = DT_INT64; "
@@ -322,7 +322,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "out: T, idx: out_idx",
         .attrs = "T: type; out_idx: {int32, int64} = DT_INT32",
         .shape = diff_shape,
-        .flags = TFD_OP_NO_GRADIENT,
     },
 };
 

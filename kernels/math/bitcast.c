@@ -74,7 +74,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: type",
         .attrs = "T: numbertype; type: numbertype",
         .shape = bitcast_shape,
-        .flags = TFD_OP_NO_GRADIENT,
     },
 };
 

@@ -482,7 +482,7 @@ static const struct tfd_opdef ops[] = {
         .checks = SHAPE_VECTOR,
         .key = "dtype",
         .shape = samples_shape,
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+        .flags = TFD_OP_STATEFUL,
     },
     {
         .name = "RandomPoisson",
@@ -492,7 +492,7 @@ static const struct tfd_opdef ops[] = {
         .checks = SHAPE_VECTOR,
         .key = "dtype",
         .shape = samples_shape,
-        .flags = TFD_OP_STATEFUL | TFD_OP_NO_GRADIENT,
+        .flags = TFD_OP_STATEFUL,
     },
     {
         .name = "StatelessRandomGammaV2",

@@ -425,7 +425,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T",
         .attrs = "T: type",
         .shape = tfd_shape_like_first,
-        .flags = TFD_OP_NO_GRADIENT,
     },
 };
 

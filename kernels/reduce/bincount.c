@@ -375,7 +375,6 @@ static const struct tfd_opdef ops[] = {
         .outputs = "bins: T",
         .attrs = WEIGHTS,
         .shape = bincount_shape,
-        .flags = TFD_OP_NO_GRADIENT,
     },
     {
         .name = "DenseBincount",
@@ -384,7 +383,6 @@ static const struct tfd_opdef ops[] = {
         .attrs =
             "Tidx: {int32, int64}; " WEIGHTS "; binary_output: bool = false",
         .shape = dense_shape,
-        .flags = TFD_OP_NO_GRADIENT,
     },
     {
         .name = "HistogramFixedWidth",

@@ -408,7 +408,6 @@ static const struct tfd_opdef ops[] = {
         .attrs = "window_size: int; stride: int; "
                  "magnitude_squared: bool = false",
         .shape = spectrogram_shape,
-        .flags = TFD_OP_NO_GRADIENT,
     },
     {
         .name = "Mfcc",
@@ -419,7 +418,6 @@ static const struct tfd_opdef ops[] = {
                  "filterbank_channel_count: int = 40; "
                  "dct_coefficient_count: int = 13",
         .shape = mfcc_shape,
-        .flags = TFD_OP_NO_GRADIENT,
     },
 };
 

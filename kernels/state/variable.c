@@ -386,7 +386,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "index: int32, inputs: Ref(N * T)",
         .outputs = "output: Ref(T)",
         .attrs = "T: type; N: int >= 1",
-        .flags = TFD_OP_UNINITIALIZED_OK | TFD_OP_NO_GRADIENT,
+        .flags = TFD_OP_UNINITIALIZED_OK,
     },
     {
         .name = "IsVariableInitialized",
