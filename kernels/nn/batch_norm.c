@@ -17,6 +17,7 @@
  * x is half, bfloat16 or float; everything else is float, and so are the loops
  * (batch_norm_loops.h).
  */
+#include "kernels/nn/batch_norm_grad.h"
 #include "kernels/nn/batch_norm.h"
 
 #include "common/base/str.h"
@@ -464,6 +465,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = GRAD_OUT("T", "3", "4"),
         .attrs = "T: {float}; " EPSILON FORMAT TRAINING,
         .shape = gradient_shape,
+        .grad = tfd_batch_norm_second,
     },
     {
         .name = "FusedBatchNormGradV2",
@@ -472,6 +474,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = GRAD_OUT("U", "3", "4"),
         .attrs = TYPES "{float}; " EPSILON FORMAT TRAINING,
         .shape = gradient_shape,
+        .grad = tfd_batch_norm_second,
     },
     {
         .name = "FusedBatchNormGradV3",
@@ -480,6 +483,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = GRAD_OUT("U", "4", "5"),
         .attrs = TYPES "{float}; " EPSILON FORMATS TRAINING,
         .shape = gradient_shape,
+        .grad = tfd_batch_norm_second,
     },
 };
 

@@ -381,11 +381,41 @@ def colors(case):
         images=x * np.ones([1, 3])), (4, 1))
 
 
+def norms(case):
+    """Second derivatives, in float."""
+    def single(x):
+        return tf.cast(x, tf.float32)
+
+    def twice(y, x, s, m, v, op, training, layout="NHWC"):
+        more = {"reserve_space_3": single(v)} if op.endswith("V3") else {}
+        return list(getattr(raw, op)(
+            y_backprop=single(y), x=single(x), scale=single(s),
+            reserve_space_1=single(m), reserve_space_2=single(v),
+            epsilon=0.1, is_training=training, data_format=layout,
+            **more))[:3]
+    shape = (2, 3, 2, 2)
+    for op in ("FusedBatchNormGrad", "FusedBatchNormGradV2",
+               "FusedBatchNormGradV3"):
+        for training in (True, False):
+            for part in (None, 0, 1, 2):
+                case("%s in float, %s, %s" % (op, training, part), lambda *x,
+                     o=op, t=training, p=part: (lambda y: y if p is None else
+                                                y[p])(twice(
+                         *x[:3], *[tf.stop_gradient(v) for v in x[3:]], o, t)),
+                     shape, shape, (2,), (2,), (2,), unknown=part is None)
+    for layout, shape in (("NCHW", (2, 2, 3, 2)), ("NDHWC", (2, 3, 1, 2, 2)),
+                          ("NCDHW", (2, 2, 3, 1, 2))):
+        case("FusedBatchNormGradV3 in float of %s" % layout, lambda *x, f=layout:
+             twice(*x[:3], *[tf.stop_gradient(v) for v in x[3:]],
+                   "FusedBatchNormGradV3", True, f), shape, shape, (2,), (2,),
+             (2,), unknown=False)
+
+
 def fill_control(control):
     arrays(control)
 
 
 def fill(case):
     for part in (lists, maps, activations, pairs, systems, factors,
-                 sparse_matrices, samples, carried, colors):
+                 sparse_matrices, samples, carried, colors, norms):
         part(case)

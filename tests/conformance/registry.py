@@ -29,8 +29,6 @@ WITHOUT = {
                      "SparseSparseMinimum"), RAISES),
     **dict.fromkeys(("ArgMax", "ArgMin", "Ceil", "Floor", "FloorDiv", "Rint",
                      "Round", "TruncateDiv"), NOTHING),
-    **dict.fromkeys(("FusedBatchNormGrad", "FusedBatchNormGradV2",
-                     "FusedBatchNormGradV3"), "second derivatives: to be done"),
     "LoopCond": "booleans have no derivative; loops are walked by Exit",
     "QuantizeAndDequantizeV4Grad":
         "TensorFlow's function takes one gradient, and the op has three outputs",

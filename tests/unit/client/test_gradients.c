@@ -356,7 +356,8 @@ static const char *const others[] = {
     "TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
-    "FusedBatchNormV3", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
+    "FusedBatchNormV3", "FusedBatchNormGrad", "FusedBatchNormGradV2",
+    "FusedBatchNormGradV3", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
     "AvgPool3D", "AvgPool3DGrad", "ResizeBilinear", "ResizeBicubic",
     "CropAndResize", "FusedBatchNormV3", "ResizeBilinear", "ResizeBicubic",
     "CropAndResize", "ImageProjectiveTransformV2", "ImageProjectiveTransformV3",
