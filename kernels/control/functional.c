@@ -10,6 +10,7 @@
  * Every execution has its own struct execution; a call's done() may come on any
  * thread, but only one is under way at a time.
  */
+#include "kernels/control/branch_grad.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/function_call.h"
@@ -507,7 +508,7 @@ static void while_start(struct tfd_kctx *k)
         .attrs = "Tcond: type; Tin: list(type) >= 0; "                 \
                  "Tout: list(type) >= 0; then_branch: func; "          \
                  "else_branch: func; output_shapes: list(shape) = []", \
-        .flags = (flags_),                                             \
+        .grad = tfd_branch_if_gradient, .flags = (flags_),             \
     }
 #define OTHER(name_, in, out, attrs_, shape_, flags_)                 \
     {                                                                 \
@@ -522,7 +523,7 @@ static void while_start(struct tfd_kctx *k)
                  "branches: list(func) >= 1; "                          \
                  "output_shapes: list(shape) = []",                     \
         .checks = "branch_index: scalar 'branch_index must be scalar'", \
-        .flags = (flags_),                                              \
+        .grad = tfd_branch_case_gradient, .flags = (flags_),            \
     }
 #define WHILE(name_, flags_)                                           \
     {                                                                  \

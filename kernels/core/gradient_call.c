@@ -22,19 +22,18 @@ bool tfd_gradient_is_call(const struct tfd_node *n)
 
 /* ---- Attributes ---------------------------------------------------------- */
 
-/* The node's op type and attributes as a function. */
-static void put_own(struct tfd_bytes *b, const struct tfd_node *n)
+static void put_func(struct tfd_bytes *b, const struct tfd_func *f)
 {
     size_t func = tfd_pb_begin(b, tensorflow_AttrValue_func_tag);
 
-    tfd_pb_put_str(b, tensorflow_NameAttrList_name_tag, n->op->name);
-    for (int32_t i = 0; i < n->attr_count; i++) {
+    tfd_pb_put_str(b, tensorflow_NameAttrList_name_tag, f->name);
+    for (int32_t i = 0; i < f->attr_count; i++) {
         size_t entry = tfd_pb_begin(b, tensorflow_NameAttrList_attr_tag);
 
         tfd_pb_put_str(b, tensorflow_NameAttrList_AttrEntry_key_tag,
-                       n->attrs[i].name);
+                       f->attrs[i].name);
         tfd_pb_put_str(b, tensorflow_NameAttrList_AttrEntry_value_tag,
-                       n->attrs[i].value);
+                       f->attrs[i].value);
         tfd_pb_finish(b, entry);
     }
     tfd_pb_finish(b, func);
@@ -57,31 +56,61 @@ static void put_types(struct tfd_bytes *b, const struct tfd_graph *g,
 
 /* ---- The call ------------------------------------------------------------ */
 
-static enum tfd_code emit(struct tfd_grad *g, const struct tfd_edge *in,
-                          struct tfd_bytes *text, struct tfd_status *st)
+/* What is called: `raw`, an AttrValue, or where that has no bytes f. */
+struct called {
+    struct tfd_str raw;
+    const struct tfd_func *f;
+};
+
+static enum tfd_code emit(struct tfd_grad *g, const struct called *c,
+                          const struct tfd_edge *in, int args, int results,
+                          struct tfd_edge *out, struct tfd_bytes *text,
+                          struct tfd_status *st)
 {
-    const struct tfd_node *n = g->node;
     struct tfd_attr attrs[3];
-    struct tfd_str f;
     size_t first, second;
 
-    put_types(text, g->graph, in, n->in_count + n->out_count);
+    put_types(text, g->graph, in, args + results);
     first = text->size;
-    put_types(text, g->graph, in, n->in_count);
+    put_types(text, g->graph, in, args);
     second = text->size;
-    if (n->op->flags & TFD_OP_FUNCTION)
-        put_own(text, n);
-    else if (tfd_node_attr(n, "f", &f))
-        tfd_bytes_add_str(text, f);
+    if (c->raw.size > 0)
+        tfd_bytes_add_str(text, c->raw);
+    else
+        put_func(text, c->f);
     TFD_TRY(tfd_bytes_ok(text, "the gradient of a call", st));
     attrs[0] = (struct tfd_attr){TFD_STR("Tin"), {text->data, first}};
     attrs[1] = (struct tfd_attr){TFD_STR("Tout"),
                                  {text->data + first, second - first}};
     attrs[2] = (struct tfd_attr){TFD_STR("f"),
                                  {text->data + second, text->size - second}};
-    return tfd_grad_emit_attrs(g, "SymbolicGradient", in,
-                               n->in_count + n->out_count, attrs, 3, g->dx,
-                               n->in_count, st);
+    return tfd_grad_emit_attrs(g, "SymbolicGradient", in, args + results, attrs,
+                               3, out, args, st);
+}
+
+static enum tfd_code emit_called(struct tfd_grad *g, const struct called *c,
+                                 const struct tfd_edge *in, int args,
+                                 int results, struct tfd_edge *out,
+                                 struct tfd_status *st)
+{
+    struct tfd_bytes text;
+    enum tfd_code rc;
+
+    tfd_bytes_init(&text, FUNC_SIZE_MAX);
+    rc = emit(g, c, in, args, results, out, &text, st);
+    tfd_bytes_deinit(&text);
+    return rc;
+}
+
+enum tfd_code tfd_gradient_symbolic(struct tfd_grad *g,
+                                    const struct tfd_func *f,
+                                    const struct tfd_edge *in, int args,
+                                    int results, struct tfd_edge *out,
+                                    struct tfd_status *st)
+{
+    const struct called c = {.f = f};
+
+    return emit_called(g, &c, in, args, results, out, st);
 }
 
 enum tfd_code tfd_gradient_of_call(struct tfd_grad *g, struct tfd_status *st)
@@ -89,8 +118,9 @@ enum tfd_code tfd_gradient_of_call(struct tfd_grad *g, struct tfd_status *st)
     const struct tfd_node *n = g->node;
     size_t count = (size_t)n->in_count + (size_t)n->out_count;
     struct tfd_edge *in = calloc(count + 1, sizeof(*in));
+    const struct tfd_func own = {n->op->name, n->attrs, n->attr_count};
+    struct called c = {.f = &own};
     enum tfd_code rc = TFD_OK;
-    struct tfd_bytes text;
 
     if (!in)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for inputs");
@@ -103,10 +133,10 @@ enum tfd_code tfd_gradient_of_call(struct tfd_grad *g, struct tfd_status *st)
         if (dy->node < 0)
             rc = tfd_grad_emit(g, "ZerosLike", &g->y[i], 1, dy, st);
     }
-    tfd_bytes_init(&text, FUNC_SIZE_MAX);
+    if (!(n->op->flags & TFD_OP_FUNCTION))
+        (void)tfd_node_attr(n, "f", &c.raw);
     if (rc == TFD_OK)
-        rc = emit(g, in, &text, st);
-    tfd_bytes_deinit(&text);
+        rc = emit_called(g, &c, in, n->in_count, n->out_count, g->dx, st);
     free(in);
     return rc;
 }

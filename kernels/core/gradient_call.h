@@ -7,6 +7,7 @@
 #ifndef TFD_KERNELS_GRADIENT_CALL_H
 #define TFD_KERNELS_GRADIENT_CALL_H
 
+#include "common/graph/function.h"
 #include "kernels/core/kernel.h"
 
 /* A function by its name as op type, or a PartitionedCall. */
@@ -14,5 +15,13 @@ bool tfd_gradient_is_call(const struct tfd_node *n);
 /* A tfd_grad_fn for these. */
 enum tfd_code tfd_gradient_of_call(struct tfd_grad *g,
                                    struct tfd_status *st) TFD_MUST_USE;
+
+/* SymbolicGradient of f: of in[] the first `args` are f's arguments, then
+ * follow what arrived at its results.  out: by argument. */
+enum tfd_code tfd_gradient_symbolic(struct tfd_grad *g,
+                                    const struct tfd_func *f,
+                                    const struct tfd_edge *in, int args,
+                                    int results, struct tfd_edge *out,
+                                    struct tfd_status *st) TFD_MUST_USE;
 
 #endif

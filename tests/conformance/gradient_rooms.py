@@ -411,11 +411,34 @@ def norms(case):
              (2,), unknown=False)
 
 
+def branches(case):
+    """Of functions, which Python's cond makes where control flow is new."""
+    def both(x, y, limit):
+        return tf.cond(tf.reduce_sum(x) > limit, lambda: x * y * 2.0,
+                       lambda: tf.sin(x) + y)
+
+    def within(x, y, limit):
+        return tf.cond(tf.reduce_sum(x) > limit, lambda: tf.cond(
+            tf.reduce_sum(y) > 0.0, lambda: x * y, lambda: x), lambda: y * y)
+
+    def chosen(x, y, index):
+        return tf.switch_case(tf.constant(index), [
+            lambda: x * y, lambda: tf.exp(x), lambda: [y * y * x][0]])
+    for limit in (0.0, 99.0):
+        for name, function in (("If", both), ("If in If", within)):
+            case("%s above %g" % (name, limit), lambda x, y, f=function,
+                 n=limit: f(x, y, n), (2, 3), (2, 3), unknown=False)
+    for index in (0, 1, 2, 7, -1):
+        case("Case %d" % index, lambda x, y, i=index: chosen(x, y, i), (2, 3),
+             (2, 3), unknown=False)
+
+
 def fill_control(control):
     arrays(control)
 
 
 def fill(case):
     for part in (lists, maps, activations, pairs, systems, factors,
-                 sparse_matrices, samples, carried, colors, norms):
+                 sparse_matrices, samples, carried, colors, norms,
+                 branches):
         part(case)

@@ -347,6 +347,8 @@ static const char *const others[] = {
     "DenseToCSRSparseMatrix", "CSRSparseMatrixToSparseTensor",
     "CSRSparseMatrixToDense", "SparseMatrixTranspose", "RaggedGather",
     "RaggedTensorToTensor", "SparseMatMul", "ApproxTopK", "IsotonicRegression",
+    /* by way of functions: tests/conformance */
+    "If", "StatelessIf", "Case", "StatelessCase",
     /* by way of arrays: tests/conformance; V3 alone has one */
     "TensorArrayRead", "TensorArrayReadV2", "TensorArrayReadV3",
     "TensorArrayWrite", "TensorArrayWriteV2", "TensorArrayWriteV3",
