@@ -26,6 +26,10 @@ enum tfd_code tfd_conv_prepare(const struct tfd_prepare *p, void *state,
 {
     struct tfd_window *w = state;
     const bool filter = tfd_str_is(p->node->op->name, "Conv2DBackpropFilter");
+    const enum tfd_code refusal =
+        filter || tfd_str_starts(p->node->op->name, "Fused")
+            ? TFD_INVALID_ARGUMENT
+            : TFD_UNIMPLEMENTED;
 
     tfd_gemm_init();
     TFD_TRY(tfd_window_read(p->node, w, st));
@@ -34,12 +38,12 @@ enum tfd_code tfd_conv_prepare(const struct tfd_prepare *p, void *state,
     else if (tfd_str_is(p->node->op->name, "Conv2DBackpropInput"))
         w->backward = "Conv2DCustomBackpropInput";
     if (w->stride[TFD_WINDOW_BATCH] != 1 || w->stride[TFD_WINDOW_CHANNEL] != 1)
-        return tfd_fail(st, filter ? TFD_INVALID_ARGUMENT : TFD_UNIMPLEMENTED,
+        return tfd_fail(st, refusal,
                         "Current implementation does not yet support strides "
                         "in the batch and depth dimensions.");
     if (w->dilation[TFD_WINDOW_BATCH] != 1 ||
         w->dilation[TFD_WINDOW_CHANNEL] != 1)
-        return tfd_fail(st, filter ? TFD_INVALID_ARGUMENT : TFD_UNIMPLEMENTED,
+        return tfd_fail(st, refusal,
                         "Current implementation does not yet support dilations "
                         "in the batch and depth dimensions.");
     return TFD_OK;
@@ -187,6 +191,18 @@ enum tfd_code tfd_conv_compute(struct tfd_kctx *k, struct tfd_status *st)
                              tfd_image_operand(filter, false),
                              tfd_image_result(0, w->channels_second)},
         tfd_conv_forward, st);
+}
+
+enum tfd_code tfd_conv_run(struct tfd_kctx *k, struct tfd_conv *c,
+                           const struct tfd_tensor *x,
+                           const struct tfd_tensor *filter,
+                           struct tfd_status *st)
+{
+    return convolve(k, c,
+                    (struct tfd_image[]){tfd_image_operand(x, false),
+                                         tfd_image_operand(filter, false),
+                                         tfd_image_result(0, false)},
+                    tfd_conv_forward, st);
 }
 
 /* What the plain kernels of TensorFlow refuse as soon as they are made. */

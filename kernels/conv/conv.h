@@ -38,9 +38,16 @@ enum tfd_code tfd_conv_check_backprop(const struct tfd_kctx *k,
                                       const struct tfd_shape *want,
                                       struct tfd_status *st) TFD_MUST_USE;
 
-/* Conv2D on a CPU, and its shape. */
+/* Conv2D on a CPU. */
 enum tfd_code tfd_conv_compute(struct tfd_kctx *k,
                                struct tfd_status *st) TFD_MUST_USE;
+/* x by the filter, channels last, into output 0: what tfd_conv_measure() has
+ * measured. */
+enum tfd_code tfd_conv_run(struct tfd_kctx *k, struct tfd_conv *c,
+                           const struct tfd_tensor *x,
+                           const struct tfd_tensor *filter,
+                           struct tfd_status *st) TFD_MUST_USE;
+/* The shape of Conv2D. */
 enum tfd_code tfd_conv_shape(struct tfd_shape_ctx *s, struct tfd_status *st);
 
 #endif

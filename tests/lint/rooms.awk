@@ -57,7 +57,7 @@ BEGIN {
     beside["kernels/data_order"] = "core data random"
     beside["kernels/data_saved"] = "core"
     beside["kernels/data_sources"] = "core data io"
-    beside["kernels/image"] = "core layout random vector"
+    beside["kernels/image"] = "conv core layout random vector"
     beside["kernels/index"] = "core layout state vector"
     beside["kernels/io"] = "core"
     beside["kernels/layout"] = "core vector"
