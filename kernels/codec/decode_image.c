@@ -1,6 +1,6 @@
 /*
  * decode_image.c - DecodePng, DecodeJpeg, DecodeAndCropJpeg, DecodeGif,
- * DecodeBmp, DecodeWebP, DecodeImage, and ExtractJpegShape.
+ * DecodeBmp, DecodeWebP, DecodeJxl, DecodeImage, and ExtractJpegShape.
  *
  * As in TensorFlow all of them look at the first bytes and decode what is
  * there, a few combinations apart; they differ in attributes, and in the rank
@@ -14,6 +14,7 @@
 #include "kernels/codec/bmp.h"
 #include "kernels/codec/gif.h"
 #include "kernels/codec/jpeg.h"
+#include "kernels/codec/jxl.h"
 #include "kernels/codec/png.h"
 #include "kernels/codec/webp.h"
 #include "kernels/core/check.h"
@@ -27,14 +28,15 @@ enum image_op {
     OP_GIF,
     OP_IMAGE,
     OP_JPEG,
+    OP_JXL,
     OP_PNG,
     OP_WEBP,
 };
 
 /* By number. */
 static const char *const op_names[] = {
-    "DecodeBmp",  "DecodeAndCropJpeg", "DecodeGif",  "DecodeImage",
-    "DecodeJpeg", "DecodePng",         "DecodeWebP",
+    "DecodeBmp",  "DecodeAndCropJpeg", "DecodeGif", "DecodeImage",
+    "DecodeJpeg", "DecodeJxl",         "DecodePng", "DecodeWebP",
 };
 
 struct decoding {
@@ -130,7 +132,7 @@ struct output {
 
 static bool has_frames(const struct output *o)
 {
-    if (o->format == FORMAT_BMP)
+    if (o->format == FORMAT_BMP || o->format == FORMAT_JXL)
         return false;
     if (o->format == FORMAT_WEBP)
         return o->d->all_frames;
@@ -340,7 +342,7 @@ static enum tfd_code check_pair(const struct output *o, struct tfd_status *st)
                                           [FORMAT_PNG] = "decode_png"};
     const enum image_op op = o->d->op;
 
-    if (o->format == FORMAT_WEBP)
+    if (o->format == FORMAT_WEBP || o->format == FORMAT_JXL)
         return TFD_OK;
     if (op == OP_CROP_JPEG && o->format != FORMAT_JPEG)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
@@ -381,6 +383,9 @@ static enum tfd_code check_channels(const struct output *o,
     if (o->format == FORMAT_WEBP && o->d->dtype != TFD_UINT8)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "WebP only supports uint8 for dtype");
+    if (o->format == FORMAT_JXL && o->d->dtype != TFD_UINT8)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "JXL only supports uint8 for dtype");
     return TFD_OK;
 }
 
@@ -401,9 +406,7 @@ static enum tfd_code decode_file(struct output *o, struct tfd_str file,
     case FORMAT_WEBP:
         return tfd_webp_decode(file, d->channels, d->all_frames, &o->sink, st);
     case FORMAT_JXL:
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "JPEG XL is not decoded here; JPEG, PNG, GIF, BMP and "
-                        "WebP are");
+        return tfd_jxl_decode(file, d->channels, &o->sink, st);
     case FORMAT_NONE:
         break;
     }
@@ -425,7 +428,7 @@ static enum tfd_code decode_compute(struct tfd_kctx *k, struct tfd_status *st)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Input contents are too large for int: %zu", file.size);
     o.format = format_of(file);
-    if (o.format != FORMAT_NONE && o.format != FORMAT_JXL) {
+    if (o.format != FORMAT_NONE) {
         TFD_TRY(check_channels(&o, st));
         TFD_TRY(check_pair(&o, st));
     }
@@ -521,6 +524,8 @@ static const struct tfd_opdef ops[] = {
             NULL),
     DECODES("DecodeJpeg", "contents: string", "uint8", JPEG_ATTRS,
             decoded_shape),
+    DECODES("DecodeJxl", "contents: string", "dtype",
+            "channels: int = 0; dtype: {uint8} = DT_UINT8", NULL),
     DECODES("DecodePng", "contents: string", "dtype",
             "channels: int = 0; dtype: {uint8, uint16} = DT_UINT8",
             decoded_shape),
@@ -548,6 +553,7 @@ static const struct tfd_kernel kernels[] = {
     KERNEL("DecodeGif"),
     KERNEL("DecodeImage"),
     KERNEL("DecodeJpeg"),
+    KERNEL("DecodeJxl"),
     KERNEL("DecodePng"),
     KERNEL("DecodeWebP"),
     TFD_KERNEL_ANY("ExtractJpegShape", jpeg_shape_compute,

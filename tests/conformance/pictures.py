@@ -18,6 +18,32 @@ WEBP = [base64.b64decode(text) for text in (
     "Pw/ND3N/+OxN7k9/6ItgD+1tBnfIt/sRHoWHP/PWrf0x//p4cLb2LBcY5Hf1v7A0NxIxusaf+6EM6"
     "gG7Z+aYpfEnVzsQMzd/zZ/T42PPz+JYg/US/+MC3ZqwBf8dtHt0c5t1LlfY/9UiBs/sME8Y/8qFUn"
     "2Sr6ZgAAA")]
+# Made by libjxl, lossless: RGB, RGBA, gray, gray with alpha, 16 bits, in a
+# container, three frames; and a lossy one.
+JXL = [base64.b64decode(text) for text in (
+    "/wogQBBQXAgIAgEANAFLEsWCBVIgHQgFlpJFk1WMQYyRMcbIA+BBEADQGW65edNLGuJAbjEo"
+    "jZ5/v1s876Fp4uDUW4rhJzbnUMZvQ5SmoxObxEwmgGRZLgRQCw==",
+    "/wogQLCguBAICBAAcAFLEsWCBVIgHQgLmlLFklJjEGNkjJE8ABrEKBMWrYtE0Jx6LU9Lfhr3"
+    "xYBlH/ga5Ios0hR42ZL944QLA1Q2RDVJKNFDp+hC2ZWP+M1ULESmhNxuA5Yl3W8C/gFsAQ==",
+    "/wogQBAUFwIIAgEAdABLEsWChSQWIOx2qxUAPQBoPgAMKtbYkj24Ik/FAQ==",
+    "/wogQLAoLgQICBAAyABLEsWChSRWgP5Pdv/29pdMNABQ8wEAcCAUHhOocaAp6pUA84eeve+r"
+    "5xDtlaSNUc0QRA==",
+    "AAAADEpYTCANCocKAAAAFGZ0eXBqeGwgAAAAAGp4bCAAAAAJanhsbAoAAADOanhsY/8KIED8"
+    "ABQXAggCAQDcAksSxYIFUtjAATD/L82wvBhH9ihSpFutGBEi4zIgShg961ECkj8MqbtCJr/V"
+    "fp0C6jkkgjWLzAbCLtOndp32CEL0WEQqI2uvjvDgceL2AHfye+dIiHJXoonFmIOI6/k+RMEP"
+    "867KH2TfPgwC6TIoS34QRWJ1GSmtg/Abv9Mk9FfAvNNNPA0BoYJSIAT91c8FCUXYvU+WQlBU"
+    "2+zv7XOxgzcqtBMUy8f5Hd21hMF1ttjGnnpVrCIqaQ==",
+    "AAAADEpYTCANCocKAAAAFGZ0eXBqeGwgAAAAAGp4bCAAAABjanhsY/8KIEAQUFwICAIBADQB"
+    "SxLFggVSIB0IBZaSRZNVjEGMkTHGyAPgQRAA0BluuXnTSxriQG4xKI2ef79bPO+haeLg1FuK"
+    "4Sc251DGb0OUpqMTm8RMJoBkWS4EUAs=",
+    "/woQMMEAAopLAggCkgkAAOQASxLFgoUkFtGdAADw++qrVToA4V1snjihYAYj/kNxd42lTPwH"
+    "sgMoU+qLIjOgW5mtfY3iRdlJoDEACAKSCQAA5ABLEsWChSQW0Z0HHIDW/1R/8w4ABdBGeQbH"
+    "hKTru+luc6PumZBIX+3/HDAK3TJn9XBfH+JZSGuUQwQIApIFAOQASxLFgoUkFlFvAkEoPO/t"
+    "f9MPQGAkl8thfxV5oq4jQUoAXSekzXTuS4/3s86a/Omnh4Lzx61JrGgD",
+    "/wqYQJBQXAgAEogCALQCXeUSAAAVKqOMG7yc6/nyQ4fFtI3rDG21bWFJosg4NkkncEgSq8B/"
+    "N3xJyjJcu/vVNMCY3zk48Ytr1gbSCf5ry9PIEF60/Zoz0LruEoOBObVM3LnIpF1mpUMDAAAq"
+    "pEAiYLdtRcYYKUaSjDEyTyYAAFji2ERP93Vq8nDKk+315ICGHgKsI7Lmy073ktfxlgJbdYRr"
+    "j7ea/WX7lxpDCwu+xUnwIx7Gl9eSaHsCLgE=")]
 DEPTHS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # PNG's colour type -> its channels
 
 
@@ -179,3 +205,31 @@ def sized(file, height, width):
 
 def broken(file, at, value=0xff):
     return file[:at] + bytes([value]) + file[at + 1:]
+
+
+# ---- JPEG XL ----------------------------------------------------------------
+
+def jxl_head(height, width, extra=0):
+    """The begin of a file with that many channels beside red, green, blue."""
+    bits = []
+
+    def put(value, count):
+        bits.extend(value >> i & 1 for i in range(count))
+    put(0, 1)  # sizes of any kind
+    put(3, 2), put(height - 1, 30), put(0, 3)
+    put(3, 2), put(width - 1, 30)
+    put(not extra, 1)  # all as usual
+    if extra:
+        put(0, 1)  # no more fields
+        put(0, 1), put(0, 2)  # whole numbers, 8 bits
+        put(1, 1)  # small ones
+        put(3, 2), put(extra - 1, 12)
+        for _ in range(extra):
+            put(1, 1)
+        put(1, 1), put(1, 1), put(0, 2), put(1, 1)
+    else:
+        put(1, 1)
+    bits += [0] * (-len(bits) % 8)
+    return b"\xff\x0a" + bytes(
+        sum(bit << i for i, bit in enumerate(bits[at:at + 8]))
+        for at in range(0, len(bits), 8)) + bytes(16)

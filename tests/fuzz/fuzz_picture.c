@@ -30,6 +30,7 @@ static const struct krig_case rows[] = {
     {.op = "DecodeBmp", .attrs = ""},
     {.op = "DecodeWebP", .attrs = ""},
     {.op = "DecodeWav", .attrs = "desired_channels=2"},
+    {.op = "DecodeJxl", .attrs = ""},
 };
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

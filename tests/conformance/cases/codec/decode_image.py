@@ -1,8 +1,11 @@
 """Cases of kernels/codec/decode_image.c."""
 import numpy as np
 
+from tests.cluster.client import tf
 from tests.conformance import pictures as p
 from tests.conformance import table
+from tests.conformance.cases.data.pipelines import answers
+from tests.conformance.scenarios import fresh_graph
 from tests.conformance.table import bad, c, with_inputs
 
 
@@ -93,6 +96,12 @@ MOVING = p.animation(p.WEBP[0], p.WEBP[1], p.WEBP[0])
 BAD_WEBPS = [p.WEBP[0][:n] for n in (13, 20, 30, 60)] + [
     p.broken(p.WEBP[2], 23), p.broken(p.WEBP[0], 20), MOVING[:80]]
 
+JXLS = p.JXL[:-1]  # another release rounds the lossy one in another way
+BAD_JXLS = [p.JXL[0][:n] for n in (2, 3, 8, 20, 90)] + [
+    p.JXL[5][:n] for n in (12, 40, 130)] + [p.broken(p.JXL[0], 40)]
+# Our error tells of the limit.
+HUGE_JXL = p.jxl_head(1 << 15, 1 << 15)
+
 UNKNOWN = [b"", b"x", b"nothing of a picture", b"RIFF1234WEBP", b"GIF7"]
 NONE = [bad(file) for file in UNKNOWN] + [bad([PNG])]
 
@@ -106,7 +115,7 @@ row("DecodePng", [
 row("DecodeBmp", [
     c(file, channels=channels) for file in BMPS for channels in (0, 3, 4)] + [
     bad(file) for file in BAD_BMPS + [PNG, JPEG, GIF]] + [
-    c(WEBPS[0]), bad(BMP, channels=1), bad(BMP, channels=2),
+    c(WEBPS[0]), c(p.JXL[0]), bad(BMP, channels=1), bad(BMP, channels=2),
     bad(JPEG, channels=4)] + NONE)
 
 row("DecodeGif", [c(file) for file in GIFS + ANIMATED + [
@@ -127,7 +136,7 @@ row("DecodeJpeg", [c(file, **settings) for file in JPEGS for settings in SETTING
     (c if fraction <= FRACTIONS.get(i, -1) else bad)(
         file, acceptable_fraction=fraction)
     for i, file in enumerate(CUT) for fraction in (0, 0.1, 0.5, 0.8)] + [
-    c(PNG), c(GIF), c(WEBPS[1]), c(p.sized(JPEG, 300, 41)),
+    c(PNG), c(GIF), c(WEBPS[1]), c(p.JXL[1]), c(p.sized(JPEG, 300, 41)),
     bad(BMP), bad(ANIMATED[0]), bad(PNG, channels=2), bad(JPEG, channels=4),
     bad(JPEG, ratio=3), bad(JPEG, ratio=0), bad(JPEG, dct_method="FLOAT")] + [
     bad(file, words=False) for file in HUGE_JPEGS] + NONE + [
@@ -139,7 +148,7 @@ row("DecodeAndCropJpeg", [
     c(JPEGS[i], window, **settings) for i in (0, 1, -2) for window in WINDOWS
     for settings in ({}, {"channels": 1}, {"fancy_upscaling": False})] + [
     c(JPEG, [1, 2, 9, 10], ratio=2), c(JPEG, [1, 1, 2, 3], ratio=8),
-    c(CMYK[0], [1, 2, 3, 4]), c(WEBPS[0], [0, 0, 1, 1]),
+    c(CMYK[0], [1, 2, 3, 4]), c(p.JXL[0], [9, 9, 9, 9]), c(WEBPS[0], [0, 0, 1, 1]),
     c(CUT[2], [10, 2, 27, 10], try_recover_truncated=True),
     bad(CUT[2], [1, 2, 5, 10]),
     bad(JPEG, [0, 0, 38, 41]), bad(JPEG, [0, 0, 37, 42]), bad(JPEG, [-1, 0, 2, 2]),
@@ -155,6 +164,29 @@ row("DecodeWebP", [c(file) for file in WEBPS + [MOVING]] + [
     bad(WEBPS[0], channels=1), bad(WEBPS[0], channels=2)] + NONE + [
     bad(file) for file in BAD_WEBPS])
 
+row("DecodeJxl", [c(file) for file in JXLS] + [
+    c(p.JXL[i], channels=channels)
+    for i, channels in enumerate((3, 4, 1))] + [
+    bad(p.JXL[i], channels=channels)
+    for i, channels in enumerate((4, 3, 3, 1, 1))] + [
+    c(p.JXL[0] + b"and more"), c(PNG), c(JPEG), c(WEBPS[0]), bad(BMP),
+    bad(p.JXL[0], channels=2)] + NONE + [bad(file) for file in BAD_JXLS] + [
+    bad(HUGE_JXL, words=False)])
+
+
+@table.scenario("DecodeJxl DecodeImage", tol=0)
+@fresh_graph
+def lossy_jpeg_xl(side):
+    """How far it is from what was encoded: not the same in all releases."""
+    found = {}
+    for op in (tf.raw_ops.DecodeJxl, tf.raw_ops.DecodeImage):
+        pixels = tf.ensure_shape(op(contents=p.JXL[-1]), [20, 30, 3])
+        off = tf.abs(tf.cast(pixels, tf.float32) - p.smooth(20, 30, 3))
+        found[op.__name__] = [tf.shape(pixels), tf.reduce_max(off) < 12,
+                              tf.reduce_mean(off) < 2]
+    return answers(side, found)
+
+
 row("DecodeImage", [
     c(file, channels=channels) for file in PNGS[::3] + BMPS[:3] + JPEGS[:2]
     for channels in (0, 3)] + [
@@ -163,9 +195,10 @@ row("DecodeImage", [
     c(file, expand_animations=expand) for file in GIFS + ANIMATED
     for expand in (True, False)] + [
     c(file, expand_animations=expand, dtypes=["uint8"])
-    for file in WEBPS + [MOVING] for expand in (True, False)] + [
+    for file in WEBPS + [MOVING] + JXLS for expand in (True, False)] + [
     bad(file) for file in (BAD_PNGS[1], BAD_GIFS[2], BAD_JPEGS[2], BAD_BMPS[0])] + [
-    bad(WEBPS[0], dtype="uint16"), bad(BMP, channels=1), bad(PNG, channels=2),
+    bad(WEBPS[0], dtype="uint16"), bad(p.JXL[0], dtype="float32"),
+    bad(p.JXL[0], channels=1), bad(BMP, channels=1), bad(PNG, channels=2),
     bad(JPEG, channels=4), bad(SHORT_GIF, words=False)] + NONE)
 
 row("ExtractJpegShape", [c(file) for file in JPEGS + CMYK] + [
