@@ -2,7 +2,8 @@
  * gif.c - see gif.h.
  *
  * All frames are unpacked to colour indices first, since only then their number
- * and size are known; then they are drawn into the sink's pixels.
+ * and size are known; then they are drawn into the sink's pixels.  What they
+ * take meanwhile counts against the memory limit.
  *
  *     "GIF89a"  width height  flags background aspect  [colours]
  *     repeated: 0x21 kind, blocks                       an extension
@@ -13,10 +14,10 @@
  */
 #include "kernels/codec/gif.h"
 
+#include "common/base/alloc.h"
 #include "common/thread/halt.h"
 #include "kernels/codec/lzw.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MAGIC_SIZE 6
@@ -31,15 +32,16 @@ struct colors {
 struct frame {
     int64_t left, top, width, height;
     struct colors colors;
-    int transparent; /* -1: no colour */
-    uint8_t *index;  /* row by row */
+    int transparent;          /* -1: no colour */
+    struct tfd_buffer *index; /* row by row */
 };
 
 struct gif {
     struct tfd_str left;
     struct colors colors; /* of frames that have none of their own */
     int transparent;      /* of the next frame: -1: none, -2: not said */
-    struct frame *frame;
+    struct tfd_buffer *frames;
+    struct frame *frame; /* in it */
     int64_t count, capacity;
     int64_t pixels;  /* of all frames */
     const char *why; /* what giflib says of what is wrong */
@@ -110,17 +112,34 @@ static struct frame *next_frame(struct gif *g, struct tfd_status *st)
 {
     if (g->count == g->capacity) {
         const int64_t more = g->capacity ? 2 * g->capacity : FRAMES_MIN;
-        struct frame *grown = realloc(g->frame, (size_t)more * sizeof(*grown));
+        struct tfd_buffer *grown =
+            tfd_buffer_new((size_t)more * sizeof(struct frame));
 
         if (!grown) {
             (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                           "no memory for the frames of a GIF");
+                           "OOM when allocating the frames of a GIF");
             return NULL;
         }
-        g->frame = grown;
+        if (g->count > 0)
+            memcpy(grown->data, g->frame, (size_t)g->count * sizeof(*g->frame));
+        tfd_buffer_unref(g->frames);
+        g->frames = grown;
+        g->frame = grown->data;
         g->capacity = more;
     }
     return &g->frame[g->count];
+}
+
+/* Memory that counts against the limit, for as many pixels. */
+static struct tfd_buffer *new_indices(int64_t size, struct tfd_status *st)
+{
+    struct tfd_buffer *b = tfd_buffer_new((size_t)size);
+
+    if (!b)
+        (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                       "OOM when allocating a frame of a GIF of %lld pixels",
+                       (long long)size);
+    return b;
 }
 
 static bool read_indices(struct gif *g, struct frame *f, int bits,
@@ -139,13 +158,11 @@ static bool read_indices(struct gif *g, struct frame *f, int bits,
     g->why = why[TFD_LZW_DEFECTIVE];
     if (size == 0 || size > tfd_lzw_pixels_max(g->left.size))
         return false;
-    f->index = calloc((size_t)size, 1);
-    if (!f->index) {
-        (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                       "no memory for a frame of a GIF");
+    f->index = new_indices(size, st);
+    if (!f->index)
         return false;
-    }
-    found = tfd_lzw_decode(&g->left, bits, f->index, size);
+    tfd_halt_clear(f->index->data, (size_t)size);
+    found = tfd_lzw_decode(&g->left, bits, f->index->data, size);
     g->why = why[found];
     return found == TFD_LZW_WHOLE;
 }
@@ -156,19 +173,18 @@ static bool sort_rows(struct frame *f, struct tfd_status *st)
     static const struct {
         int first, step;
     } passes[] = {{0, 8}, {4, 8}, {2, 4}, {1, 2}};
-    uint8_t *sorted = malloc((size_t)(f->width * f->height)), *from = f->index;
+    struct tfd_buffer *sorted = new_indices(f->width * f->height, st);
+    const uint8_t *from = f->index->data;
 
-    if (!sorted) {
-        (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                       "no memory for a frame of a GIF");
+    if (!sorted)
         return false;
-    }
     for (int p = 0; p < 4; p++)
         for (int64_t y = passes[p].first; y < f->height; y += passes[p].step) {
-            memcpy(sorted + y * f->width, from, (size_t)f->width);
+            memcpy((uint8_t *)sorted->data + y * f->width, from,
+                   (size_t)f->width);
             from += f->width;
         }
-    free(f->index);
+    tfd_buffer_unref(f->index);
     f->index = sorted;
     return true;
 }
@@ -199,7 +215,7 @@ static bool read_frame(struct gif *g, struct tfd_status *st)
     whole = read_indices(g, f, *bits, st) &&
             (!(head[8] & 0x40) || sort_rows(f, st));
     if (!whole) {
-        free(f->index);
+        tfd_buffer_unref(f->index);
         return false;
     }
     g->pixels += f->width * f->height;
@@ -258,7 +274,8 @@ static int64_t smaller(int64_t a, int64_t b)
 /* -1, or the index of a colour that the frame does not have. */
 static int draw_row(const struct canvas *c, const struct frame *f, int64_t y)
 {
-    const uint8_t *index = f->index + (y - f->top) * f->width;
+    const uint8_t *index =
+        (const uint8_t *)f->index->data + (y - f->top) * f->width;
     const int64_t right = smaller(f->left + f->width, c->width);
     uint8_t *to = c->pixels + (y * c->width + f->left) * 3;
 
@@ -362,7 +379,7 @@ enum tfd_code tfd_gif_decode(struct tfd_str file, bool all_frames,
     const enum tfd_code rc = decode_file(&g, all_frames, sink, st);
 
     for (int64_t i = 0; i < g.count; i++)
-        free(g.frame[i].index);
-    free(g.frame);
+        tfd_buffer_unref(g.frame[i].index);
+    tfd_buffer_unref(g.frames);
     return rc;
 }
