@@ -18,70 +18,107 @@
 struct job {
     struct tfd_resize r;
     const struct tfd_resize_taps *columns;
+    const float *runs; /* NULL: none */
     tfd_resize_tap_fn *taps;
     int tap_count;
 };
 
+/* Of one or three channels the taps of a column lie in one run, borders apart:
+ * all numbers of it are added to at once, with a weight for each in j->runs.
+ * Every element gets the same terms in the same order as one by one. */
+#define RUN_MAX (3 * TFD_RESIZE_TAPS)
+
+static bool is_run(const struct tfd_resize_taps *t, int n)
+{
+    return t->at[n - 1] - t->at[0] == n - 1;
+}
+
 /* A row of the gradient, to those of the four rows that are not NULL, none of
  * which is anything that is read. */
-#define SPREAD(name, T, P)                                                    \
-    static inline __attribute__((always_inline)) void add_##name(             \
-        const struct job *j, const float *restrict dy,                        \
-        const struct tfd_resize_taps *restrict rows, T *const *restrict to,   \
-        int n, int64_t depth)                                                 \
-    {                                                                         \
-        for (int64_t x = 0; x < j->r.out[1]; x++, dy += depth) {              \
-            const struct tfd_resize_taps *restrict t = &j->columns[x];        \
-                                                                              \
-            for (int e = 0; e < n; e++)                                       \
-                for (int f = 0; to[e] && f < n; f++) {                        \
-                    T *y = to[e] + t->at[f] * depth;                          \
-                                                                              \
-                    for (int64_t c = 0; c < depth; c++)                       \
-                        y[c] +=                                               \
-                            (T)((P)dy[c] * rows->weight[e] * t->weight[f]);   \
-                }                                                             \
-        }                                                                     \
-    }                                                                         \
-                                                                              \
-    static void spread_row_##name(const struct job *j, const float *dy,       \
-                                  const struct tfd_resize_taps *rows,         \
-                                  T *const *to)                               \
-    {                                                                         \
-        if (j->r.channels == 3 && j->tap_count == 2)                          \
-            add_##name(j, dy, rows, to, 2, 3);                                \
-        else if (j->r.channels == 3)                                          \
-            add_##name(j, dy, rows, to, TFD_RESIZE_TAPS, 3);                  \
-        else                                                                  \
-            add_##name(j, dy, rows, to, j->tap_count, j->r.channels);         \
-    }                                                                         \
-                                                                              \
-    static void spread_##name(void *arg, int64_t begin, int64_t end)          \
-    {                                                                         \
-        const struct job *j = arg;                                            \
-        const int64_t high = j->r.in[0], line = j->r.in[1] * j->r.channels;   \
-        const int64_t dy_line = j->r.out[1] * j->r.channels;                  \
-        T *y = j->r.y;                                                        \
-                                                                              \
-        memset(y + begin * line, 0,                                           \
-               (size_t)((end - begin) * line) * sizeof(T));                   \
-        for (int64_t i = begin / high * j->r.out[0];                          \
-             i / j->r.out[0] * high < end && !tfd_halted(); i++) {            \
-            const struct tfd_resize_taps t =                                  \
-                j->taps(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);             \
-            T *to[TFD_RESIZE_TAPS] = {NULL};                                  \
-            bool any = false;                                                 \
-                                                                              \
-            for (int e = 0; e < j->tap_count; e++) {                          \
-                const int64_t row = i / j->r.out[0] * high + t.at[e];         \
-                                                                              \
-                to[e] = row >= begin && row < end ? y + row * line : NULL;    \
-                any = any || to[e];                                           \
-            }                                                                 \
-            if (any)                                                          \
-                spread_row_##name(j, (const float *)j->r.x + i * dy_line, &t, \
-                                  to);                                        \
-        }                                                                     \
+#define SPREAD(name, T, P)                                                     \
+    static inline __attribute__((always_inline)) void run_##name(              \
+        const float *restrict dy, const float *restrict weights,               \
+        const struct tfd_resize_taps *restrict rows, T *const *restrict to,    \
+        int64_t first, int n, int depth)                                       \
+    {                                                                          \
+        float d[RUN_MAX];                                                      \
+                                                                               \
+        for (int i = 0; i < n * depth; i++)                                    \
+            d[i] = dy[i % depth];                                              \
+        for (int e = 0; e < n; e++) {                                          \
+            T *restrict y = to[e] ? to[e] + first * depth : NULL;              \
+                                                                               \
+            for (int i = 0; y && i < n * depth; i++)                           \
+                y[i] += (T)((P)d[i] * rows->weight[e] * weights[i]);           \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static inline __attribute__((always_inline)) void add_##name(              \
+        const struct job *j, const float *restrict dy,                         \
+        const struct tfd_resize_taps *restrict rows, T *const *restrict to,    \
+        int n, int64_t depth)                                                  \
+    {                                                                          \
+        for (int64_t x = 0; x < j->r.out[1]; x++, dy += depth) {               \
+            const struct tfd_resize_taps *restrict t = &j->columns[x];         \
+                                                                               \
+            if (depth <= 3 && j->runs && is_run(t, n)) {                       \
+                run_##name(dy, j->runs + x * n * depth, rows, to, t->at[0], n, \
+                           (int)depth);                                        \
+                continue;                                                      \
+            }                                                                  \
+            for (int e = 0; e < n; e++)                                        \
+                for (int f = 0; to[e] && f < n; f++) {                         \
+                    T *y = to[e] + t->at[f] * depth;                           \
+                                                                               \
+                    for (int64_t c = 0; c < depth; c++)                        \
+                        y[c] +=                                                \
+                            (T)((P)dy[c] * rows->weight[e] * t->weight[f]);    \
+                }                                                              \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static void spread_row_##name(const struct job *j, const float *dy,        \
+                                  const struct tfd_resize_taps *rows,          \
+                                  T *const *to)                                \
+    {                                                                          \
+        if (j->r.channels == 3 && j->tap_count == 2)                           \
+            add_##name(j, dy, rows, to, 2, 3);                                 \
+        else if (j->r.channels == 3)                                           \
+            add_##name(j, dy, rows, to, TFD_RESIZE_TAPS, 3);                   \
+        else if (j->runs && j->tap_count == 2)                                 \
+            add_##name(j, dy, rows, to, 2, 1);                                 \
+        else if (j->runs)                                                      \
+            add_##name(j, dy, rows, to, TFD_RESIZE_TAPS, 1);                   \
+        else                                                                   \
+            add_##name(j, dy, rows, to, j->tap_count, j->r.channels);          \
+    }                                                                          \
+                                                                               \
+    static void spread_##name(void *arg, int64_t begin, int64_t end)           \
+    {                                                                          \
+        const struct job *j = arg;                                             \
+        const int64_t high = j->r.in[0], line = j->r.in[1] * j->r.channels;    \
+        const int64_t dy_line = j->r.out[1] * j->r.channels;                   \
+        T *y = j->r.y;                                                         \
+                                                                               \
+        memset(y + begin * line, 0,                                            \
+               (size_t)((end - begin) * line) * sizeof(T));                    \
+        for (int64_t i = begin / high * j->r.out[0];                           \
+             i / j->r.out[0] * high < end && !tfd_halted(); i++) {             \
+            const struct tfd_resize_taps t =                                   \
+                j->taps(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);              \
+            T *to[TFD_RESIZE_TAPS] = {NULL};                                   \
+            bool any = false;                                                  \
+                                                                               \
+            for (int e = 0; e < j->tap_count; e++) {                           \
+                const int64_t row = i / j->r.out[0] * high + t.at[e];          \
+                                                                               \
+                to[e] = row >= begin && row < end ? y + row * line : NULL;     \
+                any = any || to[e];                                            \
+            }                                                                  \
+            if (any)                                                           \
+                spread_row_##name(j, (const float *)j->r.x + i * dy_line, &t,  \
+                                  to);                                         \
+        }                                                                      \
     }
 
 /* Products are floats, but those of ResizeBicubicGrad in double are not. */
@@ -134,20 +171,46 @@ static enum tfd_code begin(struct tfd_kctx *k, struct tfd_resize *r,
     return tfd_kctx_output(k, 0, k->in[1].dtype, &out, st);
 }
 
+/* j->runs, for channels that have any. */
+static enum tfd_code make_runs(struct job *j, struct tfd_buffer **out,
+                               struct tfd_status *st)
+{
+    const int64_t depth = j->r.channels, taps = j->tap_count;
+    float *to;
+
+    *out = NULL;
+    if (depth != 1 && depth != 3)
+        return TFD_OK;
+    *out = tfd_buffer_new((size_t)(j->r.out[1] * taps * depth) * sizeof(*to));
+    if (!*out)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when allocating the weights of %lld columns",
+                        (long long)j->r.out[1]);
+    j->runs = to = (*out)->data;
+    for (int64_t x = 0; x < j->r.out[1]; x++)
+        for (int64_t i = 0; i < taps * depth; i++)
+            *to++ = j->columns[x].weight[i / depth];
+    return TFD_OK;
+}
+
 /* Into j->r.y, by the kernel's loop. */
 static enum tfd_code run(struct tfd_kctx *k, struct job *j,
                          struct tfd_status *st)
 {
-    struct tfd_buffer *columns;
+    struct tfd_buffer *columns, *runs;
+    enum tfd_code rc;
     const int64_t rows = j->r.batch * j->r.in[0];
     const double cost = 2.0 * j->tap_count * j->tap_count *
                         (double)tfd_tensor_elements(&k->in[0]) / (double)rows;
 
     TFD_TRY(tfd_resize_columns(&j->r, j->taps, &columns, st));
     j->columns = columns->data;
-    tfd_kctx_parallel(k, rows, tfd_resize_cost(cost), k->kernel->range, j);
+    rc = make_runs(j, &runs, st);
+    if (rc == TFD_OK)
+        tfd_kctx_parallel(k, rows, tfd_resize_cost(cost), k->kernel->range, j);
+    tfd_buffer_unref(runs);
     tfd_buffer_unref(columns);
-    return TFD_OK;
+    return rc;
 }
 
 /* Sums of halves are floats until they are whole. */

@@ -12,8 +12,9 @@ GRADS = [
     (x(1, 2, 2, 1), x(2, 3, 3, 2))]
 row("ResizeBilinearGrad ResizeBicubicGrad", [
     c(*g, **attr) for attr in ({}, ALIGN, HALF) for g in GRADS] + [
-    once(x(2, 100, 31, 3), x(2, 61, 47, 3), **attr)
-    for attr in ({}, ALIGN, HALF)] + [
+    once(*g, **attr) for attr in ({}, ALIGN, HALF) for g in (
+        (x(2, 100, 31, 3), x(2, 61, 47, 3)), (x(1, 40, 33, 1), x(1, 21, 50, 1)),
+        (x(1, 31, 40, 1), x(1, 62, 9, 1)))] + [
     bad(x(2, 3), x(1, 2, 2, 1)), bad(x(1, 2, 2, 1), x(1)),
     bad(x(1, 0, 2, 1), x(1, 2, 2, 1)), bad(x(1, 2, 2, 1), x(1, 2, 0, 1)),
     bad(x(1, 2, 2, 1), x(1, 2, 2, 1), **BOTH)], tol=0)
