@@ -44,6 +44,13 @@ struct graph {
     int64_t first, end;
 };
 
+/* Whether element i of a long loop is one to look at the step at, and it has
+ * ended: then all that follows is left out, and nothing in the lists holds. */
+static bool amd_stops(int64_t i)
+{
+    return (i & 0xffff) == 0xffff && tfd_halted();
+}
+
 static int32_t smaller(int32_t a, int32_t b)
 {
     return a < b ? a : b;
@@ -107,7 +114,7 @@ static void name_arrays(struct graph *g, int32_t *work, int32_t *order)
 
 static void clear_arrays(struct graph *g)
 {
-    for (int32_t i = 0; i <= g->n; i++) {
+    for (int32_t i = 0; i <= g->n && !amd_stops(i); i++) {
         g->length[i] = i < g->n ? g->at[i + 1] - g->at[i] : 0;
         g->degree[i] = g->length[i];
         g->head[i] = g->last[i] = g->next[i] = g->bucket[i] = NONE;
@@ -187,7 +194,7 @@ static void collect_garbage(struct graph *g)
     int32_t *list = g->list;
     int64_t to = 0, from = 0;
 
-    for (int32_t j = 0; j < g->n; j++) {
+    for (int32_t j = 0; j < g->n && !amd_stops(j); j++) {
         int32_t p = g->at[j];
 
         if (p < 0)
@@ -195,7 +202,7 @@ static void collect_garbage(struct graph *g)
         g->at[j] = list[p];
         list[p] = flip(j);
     }
-    while (from < g->used) {
+    while (from < g->used && !tfd_halted()) {
         int32_t j = flip(list[from++]), rest;
 
         if (j < 0)
@@ -212,7 +219,7 @@ static void collect_garbage(struct graph *g)
 /* Nodes of a list that are not in the element yet. */
 static void take_nodes(struct graph *g, int64_t from, int32_t count)
 {
-    for (int64_t p = from; p < from + count; p++) {
+    for (int64_t p = from; p < from + count && !amd_stops(p); p++) {
         int32_t i = g->list[p], size = g->size[i];
 
         if (size <= 0)
@@ -302,7 +309,7 @@ static void prune_elements(struct graph *g, int32_t i, struct pruned *x)
 {
     int64_t begin = g->at[i], end = begin + g->element_count[i];
 
-    for (int64_t p = begin; p < end; p++) {
+    for (int64_t p = begin; p < end && !amd_stops(p); p++) {
         int32_t e = g->list[p], outside = g->stamp[e] - g->mark;
 
         if (g->stamp[e] == 0)
@@ -319,7 +326,7 @@ static void prune_elements(struct graph *g, int32_t i, struct pruned *x)
 static void prune_nodes(struct graph *g, int64_t from, int64_t end,
                         struct pruned *x)
 {
-    for (int64_t p = from; p < end; p++) {
+    for (int64_t p = from; p < end && !amd_stops(p); p++) {
         int32_t j = g->list[p];
 
         if (g->size[j] > 0)
@@ -479,6 +486,8 @@ static void eliminate_pivot(struct graph *g)
     take_pivot(g);
     if (g->pivot_elements > 0 && g->used + g->least >= g->room)
         collect_garbage(g);
+    if (tfd_halted())
+        return;
     make_element(g);
     move_mark(g, 0);
     subtract_element(g);

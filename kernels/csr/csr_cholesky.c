@@ -149,7 +149,8 @@ static enum tfd_code count_columns(const struct factor *f, int64_t *count,
         f->parent[k] = -1;
         f->seen[k] = k;
         f->filled[k] = 1;
-        for (int32_t p = f->entry_at[k]; p < f->entry_at[k + 1]; p++)
+        for (int32_t p = f->entry_at[k];
+             p < f->entry_at[k + 1] && !tfd_sparse_stops(p); p++)
             for (int32_t i = f->column[p]; f->seen[i] != k; i = f->parent[i]) {
                 if (f->parent[i] < 0)
                     f->parent[i] = k;
@@ -203,7 +204,8 @@ static int64_t find_row(const struct factor *f, int32_t k)
     int64_t top = f->rows;
 
     f->seen[k] = k;
-    for (int32_t p = f->entry_at[k]; p < f->entry_at[k + 1]; p++) {
+    for (int32_t p = f->entry_at[k];
+         p < f->entry_at[k + 1] && !tfd_sparse_stops(p); p++) {
         int64_t count = 0;
 
         for (int32_t i = f->column[p]; f->seen[i] != k; i = f->parent[i]) {
@@ -309,7 +311,7 @@ static enum tfd_code put_rows(const struct factor *f, const struct numbers *x,
     char *values = tfd_tensor_data(&p->t[TFD_CSR_VALUES]);
     size_t size = f->m->size;
 
-    for (int32_t i = 0; i < f->column_at[f->rows]; i++)
+    for (int32_t i = 0; i < f->column_at[f->rows] && !tfd_sparse_stops(i); i++)
         row_at[x->row[i] + 1]++;
     tfd_csr_sum_rows(row_at, f->rows);
     memcpy(f->filled, row_at, (size_t)f->rows * sizeof(*row_at));

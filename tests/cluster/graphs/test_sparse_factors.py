@@ -51,3 +51,30 @@ def nothing_has_factors_of_nothing(cluster):
             order = session.run(raw.SparseMatrixOrderingAMD(
                 input=diagonal(shape)))
             assert order.shape == tuple(shape[:-1])
+
+
+def arrow(n):
+    """Whose factor is full, as its first row touches all others."""
+    at = np.array([[0, 0]] + [e for i in range(1, n) for e in ([i, 0], [i, i])],
+                  np.int64)
+    return raw.SparseTensorToCSRSparseMatrix(
+        indices=tf.placeholder_with_default(at, [None, 2]),
+        values=tf.placeholder_with_default(
+            np.where(at[:, 0] == at[:, 1], n, 1).astype(np.float32), [None]),
+        dense_shape=tf.placeholder_with_default(np.int64([n, n]), [2]))
+
+
+@test(tfd_only=True, **ONE)
+def a_factor_that_fills_up_is_refused_before_it_is_made(cluster):
+    with graph(), tf.Session(cluster.target("worker", 0)) as session:
+        m = arrow(30000)
+        backwards = raw.SparseMatrixSparseCholesky(
+            input=m, permutation=tf.range(29999, -1, -1), type=tf.float32)
+        count = raw.SparseMatrixNNZ(sparse_matrix=backwards)
+        assert session.run(count) == 59999
+        forwards = raw.SparseMatrixSparseCholesky(
+            input=m, permutation=tf.range(30000), type=tf.float32)
+        with expect(tf.errors.ResourceExhaustedError,
+                    "a factor of a sparse matrix of more than 268435456 "
+                    "elements"):
+            session.run(raw.SparseMatrixNNZ(sparse_matrix=forwards))
