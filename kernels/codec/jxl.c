@@ -21,7 +21,10 @@
 #include <pthread.h>
 #include <string.h>
 
-#define PIECE_SIZE ((size_t)1 << 20)
+/* Of a file, the larger of both: small enough that not many hidden frames,
+ * which a few bytes can announce, are decoded between two looks at the step. */
+#define PIECE_SIZE_MIN ((size_t)4096)
+#define PIECES_MAX 256
 
 enum jxl_status {
     JXL_FAILED = 1,
@@ -160,6 +163,13 @@ static enum tfd_code fail_jxl(const struct reading *r, struct tfd_status *st)
                     r->size.frames ? "image" : "header");
 }
 
+static size_t piece_of(const struct reading *r)
+{
+    const size_t part = r->file.size / PIECES_MAX;
+
+    return part > PIECE_SIZE_MIN ? part : PIECE_SIZE_MIN;
+}
+
 /* What the library says next when it has as much of the file as it wants; 0 is
  * also what it says at the end. */
 static int next_event(struct reading *r)
@@ -170,7 +180,7 @@ static int next_event(struct reading *r)
            !tfd_halted()) {
         size_t from = r->given - jxl.take_back(r->d);
         size_t left = r->file.size - from;
-        size_t piece = r->given - from + PIECE_SIZE;
+        size_t piece = r->given - from + piece_of(r);
 
         if (piece > left)
             piece = left;
@@ -240,7 +250,7 @@ static enum tfd_code read_jxl(struct reading *r, int64_t channels,
                               struct tfd_picture_sink *sink,
                               struct tfd_status *st)
 {
-    r->given = r->file.size < PIECE_SIZE ? r->file.size : PIECE_SIZE;
+    r->given = piece_of(r) < r->file.size ? piece_of(r) : r->file.size;
     if (jxl.subscribe(r->d, JXL_HAS_INFO | JXL_HAS_IMAGE) != 0 ||
         jxl.input(r->d, (const uint8_t *)r->file.data, r->given) != 0)
         return fail_jxl(r, st);
