@@ -308,6 +308,17 @@ def integrals():
             a=tf.exp(x), x=tf.exp(y)), (2, 3), (3,))
 
 
+def samples():
+    for shape, *parameters in (
+            ([5, 2, 3], (2, 3), (3,), (), (2, 1)), ([4], (), (), (), ()),
+            ([2, 3], (2, 3), (2, 3), (2, 3), (2, 3))):
+        case("StatelessParameterizedTruncatedNormal of %s" % shape,
+             lambda m, d, a, b, s=shape: (
+                 raw.StatelessParameterizedTruncatedNormal(
+                     shape=s, seed=[3, 5], means=m, stddevs=d,
+                     minvals=a - 2.0, maxvals=b)), *parameters)
+
+
 def of_complex(y):
     return tf.sin(tf.real(y)) + tf.square(tf.imag(y))
 
@@ -494,7 +505,8 @@ def images():
 
 
 for fill in (reductions, slices, gathers, batches, others, einsums, integrals,
-             sparse, chosen, ragged, mixed, images, conditionals, loops, transforms):
+             samples, sparse, chosen, ragged, mixed, images, conditionals, loops,
+             transforms):
     fill()
 gradient_rooms.fill(case)
 gradient_rooms.fill_control(control)

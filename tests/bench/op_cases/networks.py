@@ -209,6 +209,12 @@ row("matrix_function", "MatrixSquareRoot", lambda n: [
 row("random_binomial", "StatelessRandomBinomial", lambda n: [
     [n // 10], [1, 2], const(40), const(0.375)], FLOAT, {"dtype": "T"},
     limit=False, heavy=10)
+row("truncated_normal", "ParameterizedTruncatedNormal", lambda n: [
+    [n // 10], const(0), const(1), const(-1), const(2)], REALS, limit=False,
+    heavy=10)
+row("truncated_normal", "StatelessParameterizedTruncatedNormal", lambda n: [
+    [n // 10], [1, 2], const(0), const(1), const(3), const(4)], REALS,
+    limit=False, heavy=10)
 row("random", "RandomUniform RandomStandardNormal TruncatedNormal",
     lambda n: [[n]], FLOATS, {"dtype": "T"}, heavy=4)
 row("random", "RandomUniformInt", lambda n: [[n], const(0), const(99)],

@@ -371,6 +371,8 @@ static const char *const others[] = {
     "QuantizeAndDequantizeV4",
     /* of samples: tests/conformance */
     "RandomGamma", "StatelessRandomGammaV2", "StatelessRandomGammaV3",
+    /* of what a sample would be without its rejections: tests/conformance */
+    "StatelessParameterizedTruncatedNormal",
     /* of labels or ratios, or in float alone: tests/conformance */
     /* of an input that has none, or must be special: tests/conformance */
     "Zeta", "Polygamma", "Betainc", "Angle", "Cholesky", "Eig", "MatrixSolveLs",

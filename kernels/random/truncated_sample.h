@@ -1,0 +1,36 @@
+/*
+ * truncated_sample.h - samples of a normal distribution that has a mean, a
+ * deviation and bounds of its own, one of which may be infinite.
+ *
+ * Bit for bit what TensorFlow draws from the same stream on one thread: it
+ * cuts a long output into as many streams as its threads make of it.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_TRUNCATED_SAMPLE_H
+#define TFD_KERNELS_TRUNCATED_SAMPLE_H
+
+#include "common/base/status.h"
+#include "common/base/tensor.h"
+#include "kernels/random/philox.h"
+
+/* Of these HALF, FLOAT and DOUBLE; numbers of the type. */
+struct tfd_truncated {
+    double mean, deviation, low, high;
+};
+
+/* Where samples go: `left` elements of `out`, from `at` on, `step` apart. */
+struct tfd_truncated_place {
+    struct tfd_tensor *out;
+    int64_t at, step, left;
+};
+
+/* Draws from *g whole blocks.  INVALID_ARGUMENT for parameters that have no
+ * distribution, INTERNAL where too many proposals are refused in a row; a
+ * halted thread (common/thread/halt.h) leaves samples out. */
+enum tfd_code tfd_truncated_draw(const struct tfd_truncated *parameters,
+                                 struct tfd_philox *g,
+                                 struct tfd_truncated_place place,
+                                 struct tfd_status *st) TFD_MUST_USE;
+
+#endif
