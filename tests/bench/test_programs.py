@@ -68,7 +68,8 @@ class Rates(unittest.TestCase):
 class Options(unittest.TestCase):
     def test_bad_options_are_refused(self):
         for option in ("--rounds=0", "--rounds=x", "--seconds=0",
-                       "--seconds=-1", "--workers=0", "--round"):
+                       "--seconds=-1", "--workers=0", "--round",
+                       "--again=-1", "--tiers=d", "--tiers=", "--tiers=a,"):
             with self.subTest(option):
                 self.assertEqual(ran(option)[0], 2)
 
@@ -109,6 +110,20 @@ class OfOne(unittest.TestCase):
         self.assertIn("a01_const/int32", output)
         self.assertIn("3 measured", output)
         self.assertIn("0 failed", output)
+
+    def test_programs_of_all_tiers_are_listed(self):
+        _, output, _ = ran("--list", program=PYTHON)
+        for name in ("a01_const/int32", "b01_mnist_cnn/plain-ref",
+                     "c10_math_sweep/int64"):
+            self.assertIn(name + "\n", output)
+        self.assertRegex(output, r"b04_rnn/block +not measured: for Tensor")
+
+    def test_only_what_was_asked_for_is_listed(self):
+        _, output, _ = ran("--list", "--tiers=c", "--only=_math_,_rnn",
+                           program=PYTHON)
+        self.assertIn("c10_math_sweep/int64\n", output)
+        self.assertNotIn("b04", output)
+        self.assertNotIn("c04", output)
 
     def test_a_server_that_ends_is_a_failure(self):
         code, output, errors = ran(*self.SHORT, "--only=a01_const/int32",
