@@ -134,24 +134,24 @@ static const struct {
          "x", "G", T("type: DT_UINT8")),
      TFD_MISSING_NOTHING, "/tmp/"},
     /* gradients */
-    {"library { " GENERIC("G", BODY("n", "Angle", "input: 'x'")) "} " NODE(
+    {"library { " GENERIC("G", BODY("n", "DeepCopy", "input: 'x'")) "} " NODE(
          "x", "SymbolicGradient", F("G")),
      TFD_MISSING_SOMETHING,
-     "gradient of Angle: 1 node (first: n of function G)\n"},
-    {"library { " GENERIC("G", BODY("n", "Angle", "input: '^x'")) "} " NODE(
+     "gradient of DeepCopy: 1 node (first: n of function G)\n"},
+    {"library { " GENERIC("G", BODY("n", "DeepCopy", "input: '^x'")) "} " NODE(
          "x", "SymbolicGradient", F("G")),
      TFD_MISSING_NOTHING, "/tmp/"},
-    {"library { " GENERIC("G", BODY("n", "Angle", "input: 'x'")) GENERIC(
+    {"library { " GENERIC("G", BODY("n", "DeepCopy", "input: 'x'")) GENERIC(
          "H", BODY("c", "PartitionedCall",
                    "input: 'x' " F("G"))) "} " NODE("x", "SymbolicGradient",
                                                     F("H")),
      TFD_MISSING_SOMETHING,
-     "gradient of Angle: 1 node (first: n of function G)\n"},
-    {"library { " GENERIC("G", BODY("n", "Angle", "input: 'x'"))
+     "gradient of DeepCopy: 1 node (first: n of function G)\n"},
+    {"library { " GENERIC("G", BODY("n", "DeepCopy", "input: 'x'"))
          GENERIC("D", "") "gradient { function_name: 'G' gradient_func: 'D' } "
                           "} " NODE("x", "SymbolicGradient", F("G")),
      TFD_MISSING_NOTHING, "/tmp/"},
-    {"library { " GENERIC("G", BODY("n", "Angle", "input: 'x'")) "} ",
+    {"library { " GENERIC("G", BODY("n", "DeepCopy", "input: 'x'")) "} ",
      TFD_MISSING_NOTHING, "/tmp/"},
     /* all graphs of a SavedModel */
     {"meta_graphs { graph_def { " NODE(
