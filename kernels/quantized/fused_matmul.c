@@ -19,7 +19,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/op_memory.h"
-#include "kernels/quantized/quantized.h"
+#include "kernels/quantized/fused_end.h"
 
 /* What an op does with its sums. */
 struct fused_op {
@@ -47,56 +47,14 @@ struct fused_ranges {
     float min_a, max_a, min_b, max_b;
 };
 
-#define BLOCK 256
-
 struct fused_job {
     const uint8_t *a;
     const int8_t *b;
-    const float *bias;
-    void *y;
     int64_t rows, depth, columns;
-    float scale, inverse; /* of the sums, of the output */
-    const struct fused_op *op;
+    struct tfd_fused_end end;
 };
 
 /* ---- Loops --------------------------------------------------------------- */
-
-static inline float finished(const struct fused_job *j, int32_t sum, float bias)
-{
-    const float v = (float)sum * j->scale + bias;
-
-    return (!j->op->has_relu || v > 0 ? v : 0) * j->inverse;
-}
-
-/* The largest float below 2^31 is the most that comes out. */
-static inline int32_t to_qint32(float v)
-{
-    return tfd_quantized_int32(rintf(v > 2147483520.0f ? 2147483520.0f : v));
-}
-
-/* What is no number is 255. */
-static inline uint8_t to_quint8(float v)
-{
-    return (uint8_t)rintf(v < 255 ? (v > 0 ? v : 0) : 255);
-}
-
-/* Columns from `first` on of a row of the output. */
-static void finish_block(const struct fused_job *j, int64_t row, int64_t first,
-                         const int32_t *sum, int64_t n)
-{
-    const float *bias = j->bias + first;
-    const int64_t at = row * j->columns + first;
-
-    if (j->op->out == TFD_QINT32)
-        for (int64_t c = 0; c < n; c++)
-            ((int32_t *)j->y)[at + c] = to_qint32(finished(j, sum[c], bias[c]));
-    else if (j->op->out == TFD_QUINT8)
-        for (int64_t c = 0; c < n; c++)
-            ((uint8_t *)j->y)[at + c] = to_quint8(finished(j, sum[c], bias[c]));
-    else
-        for (int64_t c = 0; c < n; c++)
-            ((float *)j->y)[at + c] = finished(j, sum[c], bias[c]);
-}
 
 /* Sums wrap. */
 static void add_block(const struct fused_job *j, int64_t row, int64_t first,
@@ -110,7 +68,7 @@ static void add_block(const struct fused_job *j, int64_t row, int64_t first,
     for (int64_t l = 0; l < j->depth; l++) {
         const int8_t *line = b + l * j->columns;
 
-        if (l % BLOCK == 0 && tfd_halted())
+        if (l % TFD_FUSED_BLOCK == 0 && tfd_halted())
             return;
         for (int64_t c = 0; c < n; c++)
             sum[c] += (uint32_t)((int32_t)a[l] * (int32_t)line[c]);
@@ -122,33 +80,30 @@ static void multiply_fused(void *arg, int64_t begin, int64_t end)
     const struct fused_job *j = arg;
 
     for (int64_t row = begin; row < end; row++)
-        for (int64_t c = 0; c < j->columns && !tfd_halted(); c += BLOCK) {
+        for (int64_t c = 0; c < j->columns && !tfd_halted();
+             c += TFD_FUSED_BLOCK) {
             const int64_t left = j->columns - c;
-            const int64_t n = left < BLOCK ? left : BLOCK;
-            uint32_t sum[BLOCK];
+            const int64_t n = left < TFD_FUSED_BLOCK ? left : TFD_FUSED_BLOCK;
+            uint32_t sum[TFD_FUSED_BLOCK];
 
             add_block(j, row, c, sum, n);
-            finish_block(j, row, c, (const int32_t *)sum, n);
+            tfd_fused_finish(&j->end, row * j->columns + c, c,
+                             (const int32_t *)sum, n);
         }
 }
 
 /* ---- Scales -------------------------------------------------------------- */
 
-static float widest(float low, float high)
-{
-    return tfd_quantized_max(fabsf(low), fabsf(high));
-}
-
 static float scale_of_a(const struct fused_ranges *r, bool is_scaled)
 {
-    return (float)((double)(is_scaled ? widest(r->min_a, r->max_a)
+    return (float)((double)(is_scaled ? tfd_fused_widest(r->min_a, r->max_a)
                                       : r->max_a - r->min_a) /
                    255.0);
 }
 
 static float scale_of_b(const struct fused_ranges *r)
 {
-    return (float)((double)widest(r->min_b, r->max_b) / 127.0);
+    return (float)((double)tfd_fused_widest(r->min_b, r->max_b) / 127.0);
 }
 
 /* What a qint32 bias is divided by. */
@@ -156,7 +111,8 @@ static float steps_of_bias(const struct fused_ranges *r, bool is_scaled)
 {
     const float a = is_scaled ? r->max_a : r->max_a - r->min_a;
 
-    return (float)((255.0 * 127.0) / (double)(a * widest(r->max_b, r->min_b)));
+    return (float)((255.0 * 127.0) /
+                   (double)(a * tfd_fused_widest(r->max_b, r->min_b)));
 }
 
 /* The bias as floats, of what the op adds to each column. */
@@ -238,8 +194,7 @@ static enum tfd_code give_ranges(struct tfd_kctx *k,
                                  struct tfd_status *st)
 {
     const struct fused_state *s = k->state;
-    const float step =
-        (r->max_a - r->min_a) / 255.0f * ((r->max_b - r->min_b) / 254.0f);
+    const float step = tfd_fused_step(r->min_a, r->max_a, r->min_b, r->max_b);
 
     if (s->op->out == TFD_FLOAT)
         return TFD_OK;
@@ -259,8 +214,8 @@ static float inverse_of(const struct tfd_kctx *k, float scale)
     if (s->op->out == TFD_FLOAT)
         return 1;
     if (s->op->has_range)
-        scale = (float)((double)widest(tfd_quantized_scalar(k, 7),
-                                       tfd_quantized_scalar(k, 8)) /
+        scale = (float)((double)tfd_fused_widest(tfd_quantized_scalar(k, 7),
+                                                 tfd_quantized_scalar(k, 8)) /
                         255.0);
     return 1.0f / scale;
 }
@@ -270,14 +225,18 @@ static void run_fused(struct tfd_kctx *k, const struct fused_ranges *r,
 {
     const struct fused_state *s = k->state;
     const bool is_scaled = s->op->has_mode && s->is_scaled;
+    const float scale = scale_of_a(r, is_scaled) * scale_of_b(r);
     struct fused_job j = {.a = tfd_tensor_data(&k->in[0]),
                           .b = tfd_tensor_data(&k->in[1]),
-                          .bias = bias,
-                          .y = tfd_tensor_data(&k->out[0]),
                           .rows = k->in[0].shape.dim[0],
                           .depth = k->in[0].shape.dim[1],
                           .columns = k->in[1].shape.dim[1],
-                          .op = s->op};
+                          .end = {.out = s->op->out,
+                                  .has_relu = s->op->has_relu,
+                                  .scale = &scale,
+                                  .bias = bias,
+                                  .inverse = inverse_of(k, scale),
+                                  .y = tfd_tensor_data(&k->out[0])}};
     const double ns = (double)j.depth * (double)j.columns / 4 + 1;
 
     if (k->in[2].dtype == TFD_QINT32)
@@ -285,8 +244,6 @@ static void run_fused(struct tfd_kctx *k, const struct fused_ranges *r,
                           bias);
     else
         fill_float_bias(&j, tfd_tensor_data(&k->in[2]), r, is_scaled, bias);
-    j.scale = scale_of_a(r, is_scaled) * scale_of_b(r);
-    j.inverse = inverse_of(k, j.scale);
     if (j.rows)
         tfd_kctx_parallel(k, j.rows, ns < 1e9 ? (int)ns : 1000000000,
                           multiply_fused, &j);

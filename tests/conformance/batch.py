@@ -128,6 +128,9 @@ class Builder:
             return self._variable(arg, spec)
         if isinstance(spec, Many):
             return [self._input(arg, part) for part in spec.parts]
+        if arg.name in self.item.row.constants:
+            dtype = self._dtype(arg)
+            return tf.constant(self._array(spec, dtype), dtype)
         return self._placeholder(spec, self._dtype(arg))
 
     def _array(self, spec, dtype):

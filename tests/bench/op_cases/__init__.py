@@ -118,9 +118,10 @@ UNMEASURED.update({
     "stochastic_cast": "one thread follows the stream, as in TensorFlow",
 })
 UNMEASURED.update(dict.fromkeys(
-    ("dequantize", "fused_matmul", "quantized_concat", "quantized_layers",
-     "quantized_norm", "quantized_pairs", "quantized_pool", "quantized_resize",
-     "requantize", "uniform_add", "uniform_conv", "uniform_dot"),
+    ("dequantize", "fused_depthwise", "fused_matmul", "quantized_concat",
+     "quantized_layers", "quantized_norm", "quantized_pairs", "quantized_pool",
+     "quantized_resize", "requantize", "uniform_add", "uniform_conv",
+     "uniform_dot"),
     "its inputs are of quantised types, which no row can draw"))
 __all__ = ["ROWS", "UNMEASURED"]
 UNMEASURED["batch_norm_global"] = "no graph of today may have its ops"
