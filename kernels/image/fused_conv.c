@@ -32,7 +32,7 @@ struct fused_state {
 enum { BATCH, HIGH, WIDE, DEPTH, RANK };
 
 struct enlarged {
-    const struct tfd_resize_taps *columns; /* of a row between its borders */
+    const struct tfd_resize_taps *columns; /* between the borders */
     struct tfd_resize r;
     bool resizes;
     int64_t edge;
@@ -191,6 +191,20 @@ static int64_t mirrored(const struct enlarged *e, int axis, int64_t i)
     return at < n ? at : 2 * n - 1 - e->edge - at;
 }
 
+/* The borders of a row, whose pixels have `size` bytes, from its middle. */
+static void mirror_columns(const struct enlarged *e, char *row, size_t size)
+{
+    const int64_t begin = e->before[1], end = begin + e->r.out[1];
+    const char *middle = row + (size_t)begin * size;
+
+    for (int64_t i = 0; i < begin; i++)
+        memcpy(row + (size_t)i * size,
+               middle + (size_t)mirrored(e, TFD_RESIZE_WIDE, i) * size, size);
+    for (int64_t i = end; i < e->out[1]; i++)
+        memcpy(row + (size_t)i * size,
+               middle + (size_t)mirrored(e, TFD_RESIZE_WIDE, i) * size, size);
+}
+
 #define SAME(x) (x)
 #define HALF_TO(x) tfd_half_to_float(x)
 #define HALF_FROM(x) tfd_half_from_float(x)
@@ -198,48 +212,49 @@ static int64_t mirrored(const struct enlarged *e, int axis, int64_t i)
 
 /* Pixels between four; W is what T is computed in, ROUND what each step does
  * to it. */
-#define BLEND(name, T, W, TO, FROM, ROUND)                                   \
-    static void blend_##name(const struct enlarged *e, const T *image,       \
-                             const struct tfd_resize_taps *row, T *y)        \
-    {                                                                        \
-        const int64_t depth = e->r.channels, line = e->r.in[1] * depth;      \
-        const T *top = image + row->at[0] * line;                            \
-        const T *low = image + row->at[1] * line;                            \
-        const W down = ROUND((W)row->weight[1]);                             \
-                                                                             \
-        for (int64_t i = 0; i < e->out[1]; i++) {                            \
-            const struct tfd_resize_taps *t =                                \
-                &e->columns[mirrored(e, TFD_RESIZE_WIDE, i)];                \
-            const int64_t left = t->at[0] * depth;                           \
-            const int64_t right = t->at[1] * depth;                          \
-            const W across = ROUND((W)t->weight[1]);                         \
-                                                                             \
-            for (int64_t c = 0; c < depth; c++) {                            \
-                const W a = TO(top[left + c]), b = TO(low[left + c]);        \
-                const W u = ROUND(TO(top[right + c]) - a);                   \
-                const W v = ROUND(TO(low[right + c]) - b);                   \
-                const W above = ROUND(a + ROUND(u * across));                \
-                const W below = ROUND(b + ROUND(v * across));                \
-                                                                             \
-                *y++ = FROM(above + ROUND(ROUND(below - above) * down));     \
-            }                                                                \
-        }                                                                    \
-    }                                                                        \
-                                                                             \
-    static void enlarge_##name(void *arg, int64_t begin, int64_t end)        \
-    {                                                                        \
-        const struct enlarged *e = arg;                                      \
-        const int64_t image = e->r.in[0] * e->r.in[1] * e->r.channels;       \
-        const int64_t line = e->out[1] * e->r.channels;                      \
-                                                                             \
-        for (int64_t i = begin; i < end && !tfd_halted(); i++) {             \
-            const struct tfd_resize_taps row = tfd_resize_linear(            \
-                &e->r, TFD_RESIZE_HIGH,                                      \
-                mirrored(e, TFD_RESIZE_HIGH, i % e->out[0]));                \
-                                                                             \
-            blend_##name(e, (const T *)e->r.x + i / e->out[0] * image, &row, \
-                         (T *)(void *)e->y + i * line);                      \
-        }                                                                    \
+#define BLEND(name, T, W, TO, FROM, ROUND)                                     \
+    static void blend_##name(const struct enlarged *e, const T *image,         \
+                             const struct tfd_resize_taps *row, T *restrict y) \
+    {                                                                          \
+        const int64_t depth = e->r.channels, line = e->r.in[1] * depth;        \
+        const T *top = image + row->at[0] * line;                              \
+        const T *low = image + row->at[1] * line;                              \
+        const W down = ROUND((W)row->weight[1]);                               \
+                                                                               \
+        for (int64_t i = 0; i < e->r.out[1]; i++, y += depth) {                \
+            const struct tfd_resize_taps *t = &e->columns[i];                  \
+            const int64_t left = t->at[0] * depth;                             \
+            const int64_t right = t->at[1] * depth;                            \
+            const W across = ROUND((W)t->weight[1]);                           \
+                                                                               \
+            for (int64_t c = 0; c < depth; c++) {                              \
+                const W a = TO(top[left + c]), b = TO(low[left + c]);          \
+                const W u = ROUND(TO(top[right + c]) - a);                     \
+                const W v = ROUND(TO(low[right + c]) - b);                     \
+                const W above = ROUND(a + ROUND(u * across));                  \
+                const W below = ROUND(b + ROUND(v * across));                  \
+                                                                               \
+                y[c] = FROM(above + ROUND(ROUND(below - above) * down));       \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static void enlarge_##name(void *arg, int64_t begin, int64_t end)          \
+    {                                                                          \
+        const struct enlarged *e = arg;                                        \
+        const int64_t image = e->r.in[0] * e->r.in[1] * e->r.channels;         \
+        const int64_t line = e->out[1] * e->r.channels;                        \
+                                                                               \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++) {               \
+            const struct tfd_resize_taps row = tfd_resize_linear(              \
+                &e->r, TFD_RESIZE_HIGH,                                        \
+                mirrored(e, TFD_RESIZE_HIGH, i % e->out[0]));                  \
+            T *y = (T *)(void *)e->y + i * line;                               \
+                                                                               \
+            blend_##name(e, (const T *)e->r.x + i / e->out[0] * image, &row,   \
+                         y + e->before[1] * e->r.channels);                    \
+            mirror_columns(e, (char *)y, (size_t)e->r.channels * sizeof(T));   \
+        }                                                                      \
     }
 
 BLEND(FLOAT, float, float, SAME, SAME, SAME)
@@ -252,20 +267,6 @@ struct copied {
     size_t size;
 };
 
-static void copy_bordered_row(const struct copied *c, const char *from,
-                              char *to)
-{
-    const struct enlarged *e = c->e;
-    int64_t middle = e->before[1];
-
-    for (int64_t i = 0; i < e->out[1]; i++)
-        if (i < middle || i >= middle + e->r.out[1])
-            memcpy(to + (size_t)i * c->size,
-                   from + (size_t)mirrored(e, TFD_RESIZE_WIDE, i) * c->size,
-                   c->size);
-    memcpy(to + (size_t)middle * c->size, from, (size_t)e->r.out[1] * c->size);
-}
-
 static void copy_bordered(void *arg, int64_t begin, int64_t end)
 {
     const struct copied *c = arg;
@@ -275,9 +276,11 @@ static void copy_bordered(void *arg, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end && !tfd_halted(); i++) {
         int64_t row = i / e->out[0] * e->r.in[0] +
                       mirrored(e, TFD_RESIZE_HIGH, i % e->out[0]);
+        char *to = e->y + (size_t)(i * e->out[1]) * c->size;
 
-        copy_bordered_row(c, (const char *)e->r.x + (size_t)row * line,
-                          e->y + (size_t)(i * e->out[1]) * c->size);
+        memcpy(to + (size_t)e->before[1] * c->size,
+               (const char *)e->r.x + (size_t)row * line, line);
+        mirror_columns(e, to, c->size);
     }
 }
 

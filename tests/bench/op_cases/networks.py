@@ -125,6 +125,15 @@ row("crop_and_resize", "CropAndResize", {
 row("resize_grad", "ResizeBilinearGrad ResizeBicubicGrad", {
     "x3": lambda n: [image(n, 3), image(n // 4, 3)]}, FLOAT, limit=False,
     heavy=10)
+ENLARGED = {"mode": "REFLECT", "strides": [1, 1, 1, 1], "padding": "VALID"}
+BORDER = [[0, 0], [1, 1], [1, 1], [0, 0]]
+row("fused_conv", "FusedPadConv2D", {
+    "3x3 x16": lambda n: [image(n, 16), BORDER, x(3, 3, 16, 16)]}, FLOATS,
+    ENLARGED, flops=lambda n: 2 * n * 9 * 16, heavy=30)
+row("fused_conv", "FusedResizeAndPadConv2D", {
+    "3x3 x16": lambda n: [image(n // 4, 16), [side(n // 16)] * 2, BORDER,
+                          x(3, 3, 16, 16)]}, FLOATS,
+    ENLARGED, flops=lambda n: 2 * n * 9 * 16, heavy=30)
 row("scale_and_translate", "ScaleAndTranslate", {
     "x3 up": lambda n: [image(n // 4, 3), [side(n // 3)] * 2, [2.0] * 2, [0.5] * 2],
     "x3 down": lambda n: [image(n, 3), [side(n // 12)] * 2, [0.5] * 2, [0.5] * 2]},
