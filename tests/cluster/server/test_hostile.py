@@ -3,7 +3,6 @@
 From the lists of what once killed or hung TensorFlow's server; what still
 does so in 2.21 is asked of tfd alone.
 """
-import os
 import time
 
 import grpc
@@ -11,6 +10,8 @@ import grpc
 from tests.cluster.client import (TensorProto, expect, graph, np, plain_config,
                                   run, tf)
 from tests.cluster.cluster import Cluster, wait_until
+from tests.cluster.processor import (WORK_SECONDS, cpu_seconds, side,
+                                     work_after_the_deadline)
 from tests.cluster.raw import Raw, constant, graph_of, node
 from tests.cluster.suite import test
 from tests.cluster.watch import metric
@@ -210,40 +211,6 @@ def tensors_beyond_memory_are_refused_at_once(cluster):
         "r", "RandomUniform", ["d"], T=tf.int32, dtype=tf.float32)])
 
 
-def cpu_seconds(pid):
-    with open("/proc/%d/stat" % pid) as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def work_after_the_deadline(cluster, make):
-    """Processor seconds of a step that the client gives 0.1 s, until the
-    server rests."""
-    pid = cluster["worker", 0].process.pid
-    with graph(), tf.Session(cluster.target(), config=plain_config()) as s:
-        op = make().op
-        s.run(tf.no_op())
-        before = cpu_seconds(pid)
-        with expect(tf.errors.DeadlineExceededError):
-            s.run(op, options=tf.RunOptions(timeout_in_ms=100))
-        seen, since = before, time.monotonic()
-
-        def rests():  # the clock of processes ticks every 10 ms
-            nonlocal seen, since
-            now = cpu_seconds(pid)
-            if now != seen:
-                seen, since = now, time.monotonic()
-            return (seen - before > WORK_SECONDS or
-                    time.monotonic() - since > RESTS_SECONDS)
-
-        wait_until(rests, 30, "the server to rest")
-        return seen - before
-
-
-def side(elements):
-    return int(elements ** 0.5)
-
-
 def convolved(elements):
     """What gradients by an image of so many take."""
     return dict(input_sizes=[1, side(elements), side(elements), 1],
@@ -331,8 +298,6 @@ FILLED = {
     "DataFormatDimMap": lambda n: tf.raw_ops.DataFormatDimMap(
         x=tf.zeros([n], tf.int32)),
 }
-WORK_SECONDS = 1.5
-RESTS_SECONDS = 0.3  # without a tick of the processor: it rests
 
 
 @test(limit=60, tfd_only=True, **ONE)
