@@ -45,6 +45,8 @@ SILENT = {
     **dict.fromkeys(("Stateful", "NonDeterministicInts"),
                     "types of shapes, which are integers"),
     **dict.fromkeys(("_If", "_While"), "rewritten before they run"),
+    **dict.fromkeys(("FusedPadConv2D", "FusedResizeAndPadConv2D"),
+                    "graph tools make them of models that are trained"),
     "StackPushV2": "what gradients of loops keep",
     "NonMaxSuppressionV5": "indices, and the scores that were chosen",
 }
