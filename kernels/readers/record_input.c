@@ -14,6 +14,7 @@
  * half of file_buffer_size is held back, it is filled up; at the end of an
  * epoch it is emptied before the files are begun again.
  */
+#include "common/base/alloc.h"
 #include "common/thread/halt.h"
 #include "common/thread/lock.h"
 #include "config/limits.h"
@@ -54,6 +55,7 @@ struct record_input {
     struct tfd_tensor held;
     int64_t held_count;
     size_t held_bytes;
+    struct tfd_buffer *counted; /* what of them --memory_limit knows */
 };
 
 /* ---- Attributes ---------------------------------------------------------- */
@@ -124,6 +126,7 @@ static void input_release(void *state)
     close_files(r);
     tfd_bytes_deinit(&r->names);
     tfd_tensor_unref(&r->held);
+    tfd_buffer_unref(r->counted);
     tfd_lock_deinit(&r->lock);
 }
 
@@ -248,6 +251,23 @@ static enum tfd_code begin_epoch(struct record_input *r,
     return TFD_OK;
 }
 
+/* ---- Memory -------------------------------------------------------------- */
+
+/* Room by which what counts grows at least. */
+#define COUNTED_STEP ((size_t)1 << 16)
+
+/* So many bytes of records count against --memory_limit; false when it has no
+ * room for them.  Nothing is written to the buffer: only its accounting is
+ * wanted, as strings have memory of their own. */
+static bool count_held(struct record_input *r, size_t bytes)
+{
+    if (!r->counted || bytes > r->counted->size) {
+        tfd_buffer_unref(r->counted);
+        r->counted = tfd_buffer_new_empty(bytes + bytes / 4 + COUNTED_STEP);
+    }
+    return r->counted && tfd_buffer_charge(r->counted, bytes);
+}
+
 /* ---- Records ------------------------------------------------------------- */
 
 /* The part's next record; *end: all of its files were read. */
@@ -317,18 +337,23 @@ static enum tfd_code hold_back(struct record_input *r, struct tfd_str record,
     return TFD_OK;
 }
 
+/* Reads ahead no further than the limit on memory has room; the record that
+ * finds none is taken yet, since it has been read. */
 static enum tfd_code fill_up(struct record_input *r,
                              struct tfd_file_access *access,
                              struct tfd_status *st)
 {
     struct tfd_str record;
-    bool end = false;
+    bool end = false, room = true;
 
-    while (r->held_count < r->buffer_max &&
+    tfd_buffer_unref(r->counted); /* what was taken since counts no more */
+    r->counted = NULL;
+    while (room && r->held_count < r->buffer_max &&
            (r->held_count == 0 || r->held_bytes < TFD_RECORD_INPUT_SIZE_MAX)) {
         TFD_TRY(next_of_epoch(r, access, &record, &end, st));
         if (end)
             break;
+        room = count_held(r, r->held_bytes + record.size);
         TFD_TRY(hold_back(r, record, st));
     }
     r->reading = !end;
