@@ -6,13 +6,15 @@
  * they are rows beside the others.
  */
 #include "common/base/atomic.h"
+#include "common/base/min.h"
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/tables/lookup_table.h"
 
+#include <string.h>
+
 #define LOOKUP_COST_NS 60
-#define KEYS_BETWEEN_LOOKS 4096
 
 static bool is_static(const struct tfd_table *t)
 {
@@ -68,26 +70,49 @@ struct lookup {
     int64_t step;      /* from one of them to the next, in elements */
 };
 
+static const void *found_value(const struct lookup *l, int64_t i,
+                               int64_t number)
+{
+    const struct tfd_table_store *s = &l->table->store;
+
+    return number < 0 ? tfd_element_of(l->other, s->value_dtype, i * l->step)
+                      : tfd_table_store_value(s, number);
+}
+
+/* The values of keys from `at` on go to the output. */
+static enum tfd_code copy_found(const struct lookup *l, int64_t at,
+                                int64_t count, const int64_t *numbers,
+                                struct tfd_status *st)
+{
+    const struct tfd_table_store *s = &l->table->store;
+    enum tfd_dtype dtype = s->value_dtype;
+    char *out =
+        tfd_element_at(tfd_tensor_data(&l->k->out[0]), dtype, at * s->width);
+
+    if (s->width == 1 && tfd_dtype_is_pod(dtype) &&
+        tfd_dtype_size(dtype) == 8) {
+        for (int64_t i = 0; i < count; i++)
+            memcpy(out + 8 * i, found_value(l, at + i, numbers[i]), 8);
+        return TFD_OK;
+    }
+    for (int64_t i = 0; i < count; i++)
+        TFD_TRY(tfd_elements_copy(
+            dtype, tfd_element_at(out, dtype, i * s->width),
+            found_value(l, at + i, numbers[i]), s->width, st));
+    return TFD_OK;
+}
+
 static enum tfd_code look_up_range(void *arg, int64_t begin, int64_t end,
                                    struct tfd_status *st)
 {
     const struct lookup *l = arg;
-    const struct tfd_table_store *s = &l->table->store;
-    enum tfd_dtype dtype = s->value_dtype;
-    void *out = tfd_tensor_data(&l->k->out[0]);
+    int64_t numbers[TFD_TABLE_FOUND_MAX], count;
 
-    for (int64_t i = begin; i < end; i++) {
-        struct tfd_table_key key = tfd_table_key_at(&l->k->in[1], i);
-        int64_t number = tfd_table_store_find(s, key);
-        const void *from = number < 0
-                               ? tfd_element_of(l->other, dtype, i * l->step)
-                               : tfd_table_store_value(s, number);
-
-        if (i % KEYS_BETWEEN_LOOKS == 0 && tfd_halted())
-            break;
-        TFD_TRY(tfd_elements_copy(dtype,
-                                  tfd_element_at(out, dtype, i * s->width),
-                                  from, s->width, st));
+    for (int64_t i = begin; i < end && !tfd_halted(); i += count) {
+        count = tfd_min(end - i, TFD_TABLE_FOUND_MAX);
+        tfd_table_store_find_some(&l->table->store, &l->k->in[1], i, count,
+                                  numbers);
+        TFD_TRY(copy_found(l, i, count, numbers, st));
     }
     return TFD_OK;
 }

@@ -206,6 +206,26 @@ int64_t tfd_table_store_find(const struct tfd_table_store *s,
     return s->slots ? slot_of(s, key)->number - 1 : -1;
 }
 
+/* A large table is in no cache: all slots are on their way before the first is
+ * looked at, and so are the values. */
+void tfd_table_store_find_some(const struct tfd_table_store *s,
+                               const struct tfd_tensor *keys, int64_t at,
+                               int64_t count, int64_t *numbers)
+{
+    struct tfd_table_key key[TFD_TABLE_FOUND_MAX];
+
+    for (int64_t i = 0; i < count; i++) {
+        key[i] = tfd_table_key_at(keys, at + i);
+        if (s->slots)
+            __builtin_prefetch(&s->slots[place_of(s, key[i].hash)]);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        numbers[i] = tfd_table_store_find(s, key[i]);
+        if (numbers[i] >= 0)
+            __builtin_prefetch(tfd_table_store_value(s, numbers[i]));
+    }
+}
+
 static enum tfd_code write_key(struct tfd_table_store *s, int64_t number,
                                struct tfd_table_key key, struct tfd_status *st)
 {

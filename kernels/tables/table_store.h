@@ -19,6 +19,8 @@
 
 #include "kernels/core/element.h"
 
+#define TFD_TABLE_FOUND_MAX 32 /* at once */
+
 struct tfd_table_slot {
     uint64_t hash;
     int64_t number; /* of the entry, from 1 on; 0: free */
@@ -51,8 +53,12 @@ void tfd_table_store_clear(struct tfd_table_store *s);
 /* The number of the entry, from 0 on; -1 where there is none. */
 int64_t tfd_table_store_find(const struct tfd_table_store *s,
                              struct tfd_table_key key);
-/* The same, with a new entry where there is none: *is_new.  Its value is
- * undefined where it is a plain number, else empty. */
+/* Those of `count` keys, at most TFD_TABLE_FOUND_MAX, from key `at` on. */
+void tfd_table_store_find_some(const struct tfd_table_store *s,
+                               const struct tfd_tensor *keys, int64_t at,
+                               int64_t count, int64_t *numbers);
+/* The same as find, with a new entry where there is none: *is_new.  Its value
+ * is undefined where it is a plain number, else empty. */
 enum tfd_code tfd_table_store_add(struct tfd_table_store *s,
                                   struct tfd_table_key key, int64_t *number,
                                   bool *is_new,
