@@ -23,6 +23,7 @@
 #include "common/thread/halt.h"
 #include "common/thread/lock.h"
 #include "config/limits.h"
+#include "kernels/signal/fft_pairs.h"
 
 #include <assert.h>
 #include <math.h>
@@ -116,15 +117,7 @@ static struct tfd_complex root_of_unity(int64_t part, int64_t whole)
 
 /* ---- Passes -------------------------------------------------------------- */
 
-struct pass {
-    int64_t p, m, stride;
-    const struct tfd_complex *turns; /* of this pass */
-    const struct tfd_complex *roots; /* of unity, p of them */
-    const struct tfd_complex *x;
-    struct tfd_complex *y;
-};
-
-static void pass_2(const struct pass *s)
+static void pass_2(const struct tfd_fft_pass *s)
 {
     for (int64_t q = 0; q < s->m; q++) {
         const struct tfd_complex w = s->turns[q];
@@ -141,7 +134,7 @@ static void pass_2(const struct pass *s)
     }
 }
 
-static void pass_3(const struct pass *s)
+static void pass_3(const struct tfd_fft_pass *s)
 {
     const double sine = 0.86602540378443864676; /* of a third of a turn */
     const int64_t next = s->stride * s->m;
@@ -164,7 +157,7 @@ static void pass_3(const struct pass *s)
     }
 }
 
-static void pass_4(const struct pass *s)
+static void pass_4(const struct tfd_fft_pass *s)
 {
     const int64_t next = s->stride * s->m;
 
@@ -188,7 +181,7 @@ static void pass_4(const struct pass *s)
 }
 
 /* Any other radix: p sums of p each. */
-static void pass_any(const struct pass *s)
+static void pass_any(const struct tfd_fft_pass *s)
 {
     const int64_t next = s->stride * s->m, p = s->p;
 
@@ -214,10 +207,25 @@ static void pass_any(const struct pass *s)
     }
 }
 
+static void run_pass(const struct tfd_fft_pass *s)
+{
+    if (tfd_fft_pass_pairs(s))
+        return;
+    if (s->p == 4)
+        pass_4(s);
+    else if (s->p == 2)
+        pass_2(s);
+    else if (s->p == 3)
+        pass_3(s);
+    else
+        pass_any(s);
+}
+
 static void run_passes(const struct tfd_fft_plan *plan, struct tfd_complex *x,
                        struct tfd_complex *work)
 {
-    struct pass s = {.m = plan->length, .stride = 1, .turns = plan->turns};
+    struct tfd_fft_pass s = {
+        .m = plan->length, .stride = 1, .turns = plan->turns};
     struct tfd_complex *from = x, *to = work, *other;
 
     for (int i = 0; i < plan->count && !tfd_halted(); i++) {
@@ -226,14 +234,7 @@ static void run_passes(const struct tfd_fft_plan *plan, struct tfd_complex *x,
         s.roots = plan->roots[s.p];
         s.x = from;
         s.y = to;
-        if (s.p == 4)
-            pass_4(&s);
-        else if (s.p == 2)
-            pass_2(&s);
-        else if (s.p == 3)
-            pass_3(&s);
-        else
-            pass_any(&s);
+        run_pass(&s);
         s.turns += s.m * (s.p - 1);
         s.stride *= s.p;
         other = from;
