@@ -24,6 +24,7 @@ struct tfd_handle {
     enum tfd_dtype dtype; /* of a variable; INVALID when not known */
     struct tfd_shape shape;
     struct tfd_resource *cached; /* atomic; counted; may be NULL */
+    bool owns; /* the resource has no container and ends with its handles */
 };
 
 struct tfd_handle *tfd_handle_new(struct tfd_str device,

@@ -1,6 +1,6 @@
 /*
  * runtime.h - what a kernel may ask of the worker it runs in: resources, files,
- * cancellation, the rendezvous.  daemon/worker implements it; a unit test
+ * time, cancellation, the rendezvous.  daemon/worker implements it; a unit test
  * defines what it needs.
  *
  * struct tfd_rt is one device of one task as one session sees it (sessions
@@ -62,6 +62,30 @@ enum tfd_code tfd_kctx_resource(struct tfd_kctx *k, int in,
                                 const struct tfd_resource_type *type,
                                 struct tfd_resource **out,
                                 struct tfd_status *st) TFD_MUST_USE;
+
+/* ---- Time ---------------------------------------------------------------- */
+
+/* What rings once, so that a kernel waits for a time without a thread:
+ *
+ *     tfd_rt_alarm() --> set -- the time has come --> fn
+ *                         +--- tfd_alarm_ring_now() -^
+ *
+ * Embedded by its owner, who keeps it until fn() is called, which it always is,
+ * by the loop thread: fn() does little, and hands work to the pool. */
+struct tfd_alarm {
+    void (*fn)(struct tfd_alarm *a); /* may free it or set it again */
+    void *clock;                     /* the worker's */
+};
+/* fn() comes no earlier than after so many microseconds; 0 and less: soon.
+ * Whoever sets one belongs to a step under way, or rings it when its container
+ * lets go of it: nothing else ends it.  RESOURCE_EXHAUSTED without memory; fn()
+ * does not come then. */
+enum tfd_code tfd_rt_alarm(struct tfd_rt *rt, struct tfd_alarm *a,
+                           int64_t delay_us,
+                           struct tfd_status *st) TFD_MUST_USE;
+/* It rings now, where it has not yet.  From any thread that knows that fn() has
+ * not returned, by a lock that fn() takes. */
+void tfd_alarm_ring_now(struct tfd_alarm *a);
 
 /* ---- The step ------------------------------------------------------------ */
 

@@ -97,6 +97,7 @@ enum tfd_code tfd_anonymous_output(struct tfd_kctx *k, int out,
         return TFD_RESOURCE_EXHAUSTED;
     }
     h->cached = take;
+    h->owns = true;
     if (tfd_kctx_output(k, out, TFD_RESOURCE, &scalar, st) != TFD_OK) {
         tfd_handle_unref(h);
         return TFD_RESOURCE_EXHAUSTED;

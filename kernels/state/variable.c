@@ -156,6 +156,7 @@ static enum tfd_code make_anonymous(struct tfd_kctx *k, const struct owner *o,
     handle = *(struct tfd_handle **)tfd_tensor_data(&k->out[0]);
     handle->dtype = spec.dtype;
     handle->shape = spec.shape;
+    handle->owns = true;
     return TFD_OK;
 }
 

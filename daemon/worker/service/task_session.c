@@ -104,6 +104,7 @@ static enum tfd_code make_devices(struct tfd_task_session *s,
             .files = o->files,
             .pool = o->pool,
             .crew = o->crew,
+            .loop = o->loop,
             .row = d,
             .collectives = o->collectives,
         };

@@ -52,6 +52,7 @@ struct tfd_task_session_options {
     struct tfd_file_access *files;
     struct tfd_pool *pool;
     struct tfd_crew *crew;
+    struct tfd_loop *loop;
     struct tfd_collectives *collectives;
 };
 

@@ -22,6 +22,7 @@ tfd_worker_new_session(struct tfd_worker_service *w,
         .files = w->options.files,
         .pool = w->options.pool,
         .crew = w->crew,
+        .loop = w->options.loop,
         .collectives = &w->collectives,
     };
 

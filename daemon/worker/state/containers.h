@@ -18,6 +18,7 @@
 struct tfd_collectives;
 struct tfd_containers;
 struct tfd_device;
+struct tfd_loop;
 
 struct tfd_containers *tfd_containers_new(struct tfd_status *st);
 void tfd_containers_free(struct tfd_containers *c);
@@ -35,6 +36,7 @@ struct tfd_rt {
     struct tfd_file_access *files;
     struct tfd_pool *pool;
     struct tfd_crew *crew;
+    struct tfd_loop *loop;  /* of alarms */
     struct tfd_device *row; /* of the table of devices */
     struct tfd_collectives *collectives;
 };

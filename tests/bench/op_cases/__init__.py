@@ -29,6 +29,8 @@ UNMEASURED = {
     "record_input": "it reads files as ReaderRead does, a pipeline's",
     "restore": "it reads files as RestoreV2 does, whose rows there are",
     "session_tensor": "its outputs are the input's memory",
+    "sleep": "it waits",
+    "weak_handle": "it makes a handle, or looks at one",
     "temporary": "it holds what variables do, whose rows there are",
     "sendrecv": "it is put between tasks: tests/bench/run_updates, trainers.py",
 }
