@@ -154,4 +154,12 @@
 #define TFD_RECORD_INPUT_SIZE_MAX ((size_t)1 << 30)
 #define TFD_RECORD_INPUT_NAMES_SIZE_MAX ((size_t)1 << 26)
 
+/* Sizes that a batch may be filled up to; programs have a few. */
+#define TFD_BATCH_SIZES_MAX 1024
+/* Steps whose rows are in one batch, each of which is a row of its index; and
+ * batches that are full and wait for a thread, whatever max_enqueued_batches
+ * says. */
+#define TFD_BATCH_TASKS_MAX (1 << 20)
+#define TFD_BATCHES_WAITING_MAX (1 << 20)
+
 #endif
