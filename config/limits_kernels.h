@@ -162,4 +162,16 @@
 #define TFD_BATCH_TASKS_MAX (1 << 20)
 #define TFD_BATCHES_WAITING_MAX (1 << 20)
 
+/* Descriptions of protobuf messages that one node has; all of TensorFlow's own
+ * are 300 kB, in 400 files with 5,000 fields and values, of 200 bytes each. */
+#define TFD_PROTO_SET_SIZE_MAX ((size_t)16 << 20)
+#define TFD_PROTO_FILES_MAX 4096
+#define TFD_PROTO_FIELDS_MAX (1 << 20)
+#define TFD_PROTO_NAME_SIZE_MAX ((size_t)4096)
+/* And their tables. */
+#define TFD_PROTO_POOL_SIZE_MAX ((size_t)512 << 20)
+/* What is kept beside a message while it is put in order, 48 bytes for each of
+ * its fields, and copies of those that are merged. */
+#define TFD_PROTO_WORK_SIZE_MAX ((size_t)1 << 30)
+
 #endif

@@ -68,6 +68,7 @@ BEGIN {
     beside["kernels/nn"] = "conv core io layout " \
         "linalg math random reduce sparse vector"
     beside["kernels/parse"] = "core"
+    beside["kernels/proto"] = "core io"
     beside["kernels/quantized"] = "conv core image layout math reduce vector"
     beside["kernels/ragged"] = "core layout sparse"
     beside["kernels/random"] = "core layout vector"
