@@ -11,7 +11,7 @@ from tensorflow.python.framework import op_def_library
 from tensorflow.python.framework import op_def_registry
 
 from tests.cluster.client import plain_config, tf
-from tests.conformance import inputs, judge
+from tests.conformance import inputs, judge, onednn_graph
 from tests.conformance.table import Many, Variable
 from tests.conformance.words import OWN_WORDS
 
@@ -244,7 +244,7 @@ class Batch:
             trial = self._build(item, place)
             if trial:
                 built.append((item, trial))
-        with Side("") as side:
+        with self._tensorflow() as side:
             self._ask_good(side, [
                 pair for pair in built
                 if not pair[0].case.bad and not pair[0].gpu])
@@ -256,6 +256,11 @@ class Batch:
                     trial.same_words = item.case.words and (
                         item.row.op not in OWN_WORDS) and not inputs.ON_GPU
         return self
+
+    def _tensorflow(self):
+        if self.items[0].row.renamed:
+            return onednn_graph.Side(tf.get_default_graph(), config(""))
+        return Side("")
 
     def _build(self, item, place):
         try:

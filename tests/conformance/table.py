@@ -60,6 +60,7 @@ class Row:
     defined: object  # case -> how many outputs TensorFlow fills, or None
     known: bool  # TensorFlow builds the op only where ranks are known
     onednn: bool  # TensorFlow has only oneDNN's kernel (onednn.py)
+    renamed: bool  # the same, asked by its own name (onednn_graph.py)
     constants: tuple  # the inputs that TensorFlow wants as constants
 
 
@@ -112,13 +113,13 @@ def var(initial=None, dtype="", declared=None):
 
 def row(ops, cases, data=Data(), tol=1, terms=None, dtypes=(), runs=1, check="value",
         may_fail=False, without=(), reads=True, defined=lambda case: None,
-        known=False, onednn=False, constants=()):
+        known=False, onednn=False, renamed=False, constants=()):
     """Adds a row per op; several names in one string share their cases."""
     for op in ops.split():
         assert op not in ROWS, op
         ROWS[op] = Row(op, cases, data, tol, terms, tuple(dtypes), runs,
                        check, may_fail, without, reads, defined, known,
-                       onednn, tuple(constants))
+                       onednn, renamed, tuple(constants))
 
 
 def scenario(ops, tol=1, on=""):
