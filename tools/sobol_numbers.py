@@ -14,10 +14,10 @@ import sys
 
 import tensorflow as tf
 
-DIMS = 13000  # SOBOL_DIMS of kernels/random/sobol_table.h
-# Primitive polynomials of each degree from 1 on, as far as those dims need.
+DIMS = 21200  # SOBOL_DIMS of kernels/random/sobol_table.h
+# Primitive polynomials of each degree from 1 on.
 POLYNOMIALS = (1, 1, 2, 2, 6, 6, 18, 16, 48, 60, 176, 144, 630, 756, 1800,
-               2048, 7710)
+               2048, 7710, 7776)
 
 
 def direction_numbers(k):

@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#define DEGREE_MAX 17
+#define DEGREE_MAX 18
 
 /* The bytes of the file, in the program's constants. */
 extern const uint8_t tfd_sobol_numbers[];

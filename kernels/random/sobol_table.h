@@ -25,7 +25,7 @@
 
 #include <stdint.h>
 
-#define TFD_SOBOL_DIMS 13000
+#define TFD_SOBOL_DIMS 21200
 #define TFD_SOBOL_DIGITS 31
 
 /* The numbers of dimension dim < TFD_SOBOL_DIMS as fractions of 2^31.  The
