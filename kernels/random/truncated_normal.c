@@ -112,6 +112,14 @@ static bool rows_are_alike(const struct tfd_tensor *in)
            in[3].shape.rank == 0;
 }
 
+static bool parameters_are_single(const struct tfd_tensor *in)
+{
+    for (int i = 0; i < PARAMETERS; i++)
+        if (tfd_tensor_elements(&in[i]) != 1)
+            return false;
+    return true;
+}
+
 static enum tfd_code draw_rows(const struct tfd_tensor *in,
                                struct tfd_tensor *out, int64_t rows,
                                int64_t row_size, struct tfd_philox g,
@@ -150,6 +158,8 @@ static enum tfd_code rows_compute(struct tfd_kctx *k, struct tfd_status *st)
         rows = (rows * row_size + BATCH - 1) / BATCH;
         row_size = BATCH;
     }
+    if (row_size == 0 && parameters_are_single(k->in + 1))
+        rows = rows > 0; /* one of them says what all do */
     blocks = (uint64_t)rows * BLOCKS_PER_PAIR * (uint64_t)(row_size + 3) / 4;
     return draw_rows(k->in + 1, &k->out[0], rows, row_size,
                      tfd_philox_reserve_blocks(k->state, blocks), st);
