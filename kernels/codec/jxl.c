@@ -2,8 +2,13 @@
  * jxl.c - see jxl.h.
  *
  * The structs and numbers below are those of libjxl's interface, which are the
- * same in the releases that are tried.  A file is handed over in pieces, so
- * that a step that has ended is seen between them.
+ * same in the releases that are tried.  A head is read from pieces of its
+ * file, so that a step that has ended is seen between them.
+ *
+ * Frames may be larger than the picture, and libjxl 0.7 ends the process where
+ * memory for them is refused.  So pixels are made by a child of this process,
+ * whose memory is limited by what the file announces; they come back in memory
+ * that both share.  The child calls nothing but libjxl and the system.
  *
  * What libjxl works in counts against the memory limit: as much as a lossless
  * picture takes, four bytes for each channel of each pixel, before it begins,
@@ -11,6 +16,7 @@
  * alone.  Channels beside the colours, of which a few bytes can announce
  * thousands, count like them.
  */
+#define _GNU_SOURCE 1 /* MAP_ANONYMOUS */
 #include "kernels/codec/jxl.h"
 
 #include "common/base/alloc.h"
@@ -18,11 +24,20 @@
 #include "config/limits.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-/* Of a file, the larger of both: small enough that not many hidden frames,
- * which a few bytes can announce, are decoded between two looks at the step. */
+/* Of a file, the larger of both. */
 #define PIECE_SIZE_MIN ((size_t)4096)
 #define PIECES_MAX 256
 
@@ -55,6 +70,12 @@ struct jxl_pixels {
     size_t align;
 };
 #define JXL_BYTES 2 /* as a type of pixels */
+/* What a child may take: so many times the size of a lossless picture, of three
+ * channels at least, and this. */
+#define CHILD_TIMES 32
+#define CHILD_SIZE_MIN ((size_t)256 << 20)
+/* Between two looks at a child, in milliseconds. */
+#define CHILD_LOOK 1
 
 struct jxl_memory {
     void *opaque;
@@ -155,6 +176,7 @@ struct reading {
     size_t given;             /* bytes of the file */
     struct tfd_buffer *count; /* stands for what the library works in */
     struct tfd_picture_size size;
+    uint64_t channels; /* those beside the colours, too */
 };
 
 static enum tfd_code fail_jxl(const struct reading *r, struct tfd_status *st)
@@ -196,8 +218,10 @@ static enum tfd_code count_work(struct reading *r, const struct jxl_info *info,
                                 struct tfd_status *st)
 {
     const uint64_t pixels = (uint64_t)(r->size.height * r->size.width);
-    size_t each = 4 * ((size_t)info->colors + info->extra), size;
+    size_t each, size;
 
+    r->channels = (uint64_t)info->colors + info->extra;
+    each = 4 * (size_t)r->channels + (size_t)r->size.channels;
     if (!__builtin_mul_overflow(pixels, each, &size))
         r->count = tfd_buffer_new_empty(size);
     if (r->count && tfd_buffer_charge(r->count, size))
@@ -226,24 +250,114 @@ static enum tfd_code read_header(struct reading *r, int64_t channels,
     return count_work(r, &info, st);
 }
 
+/* ---- The child ----------------------------------------------------------- */
+
+/* What both processes see; the pixels follow. */
+struct jxl_shared {
+    int whole; /* whether the pixels are */
+};
+
+/* Bytes of address space that the process has now; 0: unknown.  Of files and
+ * memory nothing is asked but the system, since other threads may have had any
+ * lock when the child began. */
+static size_t address_space(void)
+{
+    char text[64] = {0};
+    const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+    return got <= 0 ? 0
+                    : strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool limit_child(size_t more)
+{
+    const size_t now = address_space();
+    const struct rlimit space = {now + more, now + more}, core = {0, 0};
+
+    return now > 0 && setrlimit(RLIMIT_AS, &space) == 0 &&
+           setrlimit(RLIMIT_CORE, &core) == 0 &&
+           prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+}
+
+static bool decode_in_child(const struct reading *r, void *to, size_t want)
+{
+    const struct jxl_pixels form = {.channels = (uint32_t)r->size.channels,
+                                    .type = JXL_BYTES};
+    struct jxl_decoder *d = jxl.open(NULL);
+    size_t size = 0;
+
+    return d && jxl.subscribe(d, JXL_HAS_IMAGE) == 0 &&
+           jxl.input(d, (const uint8_t *)r->file.data, r->file.size) == 0 &&
+           jxl.next(d) == JXL_NEEDS_ROOM &&
+           jxl.room_size(d, &form, &size) == 0 && size == want &&
+           jxl.room(d, &form, to, size) == 0 && jxl.next(d) == JXL_HAS_IMAGE;
+}
+
+static _Noreturn void be_child(const struct reading *r,
+                               struct jxl_shared *shared, size_t want)
+{
+    const size_t pixels = (size_t)(r->size.height * r->size.width);
+    const size_t more = pixels * CHILD_TIMES * 4 * (size_t)(r->channels + 3);
+
+    shared->whole = limit_child(more + CHILD_SIZE_MIN) &&
+                    decode_in_child(r, shared + 1, want);
+    _exit(0);
+}
+
+/* Until the child has ended, on its own or with the step. */
+static void wait_for_child(pid_t child)
+{
+    pid_t ended;
+
+    do {
+        if (tfd_halted())
+            (void)kill(child, SIGKILL);
+        (void)poll(NULL, 0, CHILD_LOOK);
+        ended = waitpid(child, NULL, WNOHANG);
+    } while (ended == 0 || (ended < 0 && errno == EINTR));
+}
+
+static enum tfd_code run_child(const struct reading *r,
+                               struct jxl_shared *shared, size_t want,
+                               struct tfd_status *st)
+{
+    const pid_t child = fork();
+
+    if (child == 0)
+        be_child(r, shared, want);
+    if (child < 0)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "no process to decode a JPEG XL in: %s",
+                        strerror(errno));
+    wait_for_child(child);
+    if (tfd_halted())
+        return tfd_halt_fail(st);
+    return shared->whole ? TFD_OK : fail_jxl(r, st);
+}
+
 static enum tfd_code read_pixels(struct reading *r,
                                  struct tfd_picture_sink *sink,
                                  struct tfd_status *st)
 {
-    const struct jxl_pixels form = {.channels = (uint32_t)r->size.channels,
-                                    .type = JXL_BYTES};
     const size_t want =
         (size_t)(r->size.height * r->size.width * r->size.channels);
-    size_t size = 0;
+    const size_t size = sizeof(struct jxl_shared) + want;
+    struct jxl_shared *shared;
+    enum tfd_code rc;
     uint8_t *to;
 
-    if (next_event(r) != JXL_NEEDS_ROOM ||
-        jxl.room_size(r->d, &form, &size) != 0 || size != want)
-        return fail_jxl(r, st);
     TFD_TRY(sink->room(sink, &r->size, &to, st));
-    if (jxl.room(r->d, &form, to, size) != 0 || next_event(r) != JXL_HAS_IMAGE)
-        return fail_jxl(r, st);
-    return TFD_OK;
+    shared = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when decoding a JPEG XL of %zu bytes", want);
+    rc = run_child(r, shared, want, st);
+    if (rc == TFD_OK)
+        memcpy(to, shared + 1, want);
+    (void)munmap(shared, size);
+    return rc;
 }
 
 static enum tfd_code read_jxl(struct reading *r, int64_t channels,
@@ -251,7 +365,7 @@ static enum tfd_code read_jxl(struct reading *r, int64_t channels,
                               struct tfd_status *st)
 {
     r->given = piece_of(r) < r->file.size ? piece_of(r) : r->file.size;
-    if (jxl.subscribe(r->d, JXL_HAS_INFO | JXL_HAS_IMAGE) != 0 ||
+    if (jxl.subscribe(r->d, JXL_HAS_INFO) != 0 ||
         jxl.input(r->d, (const uint8_t *)r->file.data, r->given) != 0)
         return fail_jxl(r, st);
     TFD_TRY(read_header(r, channels, st));

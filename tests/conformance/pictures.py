@@ -233,3 +233,31 @@ def jxl_head(height, width, extra=0):
     return b"\xff\x0a" + bytes(
         sum(bit << i for i, bit in enumerate(bits[at:at + 8]))
         for at in range(0, len(bits), 8)) + bytes(16)
+
+
+def jxl_hidden(side):
+    """8 by 8 pixels, before which comes a frame that is not seen, so large."""
+    bits = []
+
+    def put(value, count):
+        bits.extend(value >> i & 1 for i in range(count))
+    put(1, 1), put(0, 5), put(1, 3)  # 8 by 8
+    put(1, 1), put(1, 1)  # all as usual
+    bits += [0] * (-len(bits) % 8)
+    put(0, 1), put(2, 2), put(1, 1)  # to refer to, modular
+    put(0, 2), put(0, 2), put(3, 2)  # no flags, no scale, groups of 1024
+    put(1, 1)  # a size of its own
+    for _ in range(2):
+        put(3, 2), put(side - 18688, 30)
+    put(1, 2), put(1, 1), put(0, 2)  # kept as 1, before colours, no name
+    put(0, 6), put(0, 2)  # no filters, no extensions
+    put(0, 1)
+    bits += [0] * (-len(bits) % 8)
+    parts = 2 + (-(-side // 8192)) ** 2 + (-(-side // 1024)) ** 2
+    for _ in range(parts):
+        put(16 << 2, 12)
+    bits += [0] * (-len(bits) % 8)
+    put(9, 8)  # a frame without a tree
+    return b"\xff\x0a" + bytes(
+        sum(bit << i for i, bit in enumerate(bits[at:at + 8]))
+        for at in range(0, len(bits), 8)) + bytes(16 * parts)

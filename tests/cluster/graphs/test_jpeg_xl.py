@@ -29,6 +29,14 @@ def thousands_of_channels_are_refused(cluster):
 
 
 @test(tfd_only=True, **ONE)
+def a_hidden_frame_of_many_gigabytes_is_refused(cluster):
+    for side in (1 << 16, 1 << 18):
+        with expect(tf.errors.InvalidArgumentError,
+                    "Failed to decode JXL image"):
+            decode(cluster, pictures.jxl_hidden(side))
+
+
+@test(tfd_only=True, **ONE)
 def a_jpeg_xl_is_decoded_after_that(cluster):
     assert (decode(cluster, pictures.JXL[0]) ==
             pictures.smooth(5, 7, 3)).all()
