@@ -241,10 +241,10 @@ static enum tfd_code add_operands(struct tfd_kctx *k,
                         .low = s->low,
                         .high = s->high};
 
+    if (!tfd_tensor_elements(z)) /* whose scales may be none */
+        return TFD_OK;
     for (int i = 0; i < 2; i++)
         TFD_TRY(rescale_operand(k, i, &kept[i], st));
-    if (!tfd_tensor_elements(z))
-        return TFD_OK;
     j.x = tfd_tensor_data(&kept[0]);
     j.y = tfd_tensor_data(&kept[1]);
     tfd_broadcast_plan(

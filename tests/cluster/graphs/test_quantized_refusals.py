@@ -56,6 +56,15 @@ def sums_whose_scales_do_not_meet_are_refused(cluster):
                 lhs_quantization_axis=lhs_axis, output_quantization_axis=1)
 
 
+@test(**ONE, tfd_only=True)
+def a_sum_of_nothing_needs_no_scales(cluster):
+    axes = dict.fromkeys(AXES, 0)
+    for lhs, rhs, side in (((0, 3), (1, 3), "rhs"), ((1, 3), (0, 3), "lhs")):
+        own = {"lhs": ([], []), "rhs": ([], []), side: ([0.5], [3])}
+        assert add(cluster, lhs, rhs, own["lhs"], own["rhs"], ([], []),
+                   **axes).shape == (0, 3)
+
+
 def convolve(cluster, lhs, rhs, **attrs):
     one = (0.5, 3)
     return run(cluster, "UniformQuantizedConvolution", {
