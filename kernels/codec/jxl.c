@@ -2,8 +2,8 @@
  * jxl.c - see jxl.h.
  *
  * The structs and numbers below are those of libjxl's interface, which are the
- * same in the releases that are tried.  A head is read from pieces of its
- * file, so that a step that has ended is seen between them.
+ * same in the releases that are tried.  The head is read piece by piece, so
+ * that a step that has ended is seen between the pieces.
  *
  * Frames may be larger than the picture, and libjxl 0.7 ends the process where
  * memory for them is refused.  So pixels are made by a child of this process,
