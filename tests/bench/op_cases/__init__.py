@@ -122,12 +122,9 @@ UNMEASURED.update({
 })
 UNMEASURED.update(dict.fromkeys(
     ("dequantize", "fused_depthwise", "fused_matmul", "quantized_concat",
-     "quantized_layers", "quantized_norm", "quantized_pairs", "quantized_pool",
-     "quantized_resize", "requantize", "uniform_add", "uniform_conv",
-    ("dequantize", "quantized_concat", "quantized_conv",
-     "quantized_layers", "quantized_norm",
-     "quantized_pairs", "quantized_pool", "quantized_resize", "requantize",
-     "uniform_dot"),
+     "quantized_conv", "quantized_layers", "quantized_norm", "quantized_pairs",
+     "quantized_pool", "quantized_resize", "requantize", "uniform_add",
+     "uniform_conv", "uniform_dot"),
     "its inputs are of quantised types, which no row can draw"))
 __all__ = ["ROWS", "UNMEASURED"]
 UNMEASURED["batch_norm_global"] = "no graph of today may have its ops"
