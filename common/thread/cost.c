@@ -37,8 +37,9 @@ static void *answer_hops(void *arg)
 
     for (int ball = 0; ball >= 0;) {
         ball = TFD_LOAD_ACQUIRE(&o->ball);
+        /* The end may have come since, and must not be written over. */
         if (ball > 0 && ball % 2)
-            TFD_STORE_RELEASE(&o->ball, ball + 1);
+            TFD_COMPARE_EXCHANGE(&o->ball, &ball, ball + 1);
     }
     return NULL;
 }
