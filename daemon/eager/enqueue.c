@@ -3,13 +3,19 @@
  */
 #include "daemon/eager/enqueue.h"
 
+#include "common/base/hash.h"
+#include "common/base/log.h"
+#include "common/base/pbio.h"
 #include "common/proto/eager.pb.h"
+#include "common/proto/graph.pb.h"
 #include "config/limits.h"
 #include "daemon/eager/operate.h"
 #include "daemon/eager/operation.h"
 #include "daemon/eager/packed.h"
 #include "daemon/eager/parts/spread_run.h"
 #include "kernels/core/runtime.h"
+
+#include <inttypes.h>
 
 #define ITEM(field) tensorflow_eager_QueueItem_##field##_tag
 #define QUEUE tensorflow_eager_EnqueueRequest_queue_tag
@@ -76,6 +82,40 @@ static enum tfd_code send_tensor(struct tfd_eager_request *q,
     return put_tensors(q, item, op, st);
 }
 
+/* The entries of a protobuf map come in any order. */
+static uint64_t hash_fields(struct tfd_str message)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(message);
+    struct tfd_pb_field f;
+    uint64_t sum = 0;
+
+    while (tfd_pb_next(&r, &f))
+        sum += tfd_hash_number(f.tag) ^ tfd_hash_str(tfd_pb_str(&r, &f));
+    return sum;
+}
+
+/* Of its nodes: equal for functions that do the same, whatever they are called.
+ * Processes have numbers of their own (hash.h). */
+static uint64_t body_hash(struct tfd_str def)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(def);
+    struct tfd_pb_field f;
+    uint64_t sum = 0;
+
+    while (tfd_pb_next(&r, &f))
+        if (f.tag == tensorflow_FunctionDef_node_def_tag)
+            sum += tfd_hash_number(hash_fields(tfd_pb_str(&r, &f)));
+    return sum;
+}
+
+static void tell_of_function(struct tfd_str def, bool component)
+{
+    if (tfd_log_enabled(TFD_LOG_DEBUG))
+        tfd_log(TFD_LOG_DEBUG, "register_function",
+                "component=%d bytes=%zu body=%016" PRIx64, component, def.size,
+                body_hash(def));
+}
+
 static enum tfd_code register_function(struct tfd_eager_request *q,
                                        struct tfd_str item,
                                        struct tfd_status *st)
@@ -95,6 +135,7 @@ static enum tfd_code register_function(struct tfd_eager_request *q,
             component = tfd_pb_bool(&r, &f);
     }
     TFD_TRY(tfd_pb_end(&r, "RegisterFunctionOp", st));
+    tell_of_function(def, component);
     return tfd_eager_library_add(component ? &q->context->components
                                            : &q->context->functions,
                                  def, component ? library : TFD_STR_EMPTY, st);
