@@ -33,6 +33,7 @@ BEGIN {
     beside["common/base"] = "proto thread"
     beside["common/graph"] = "base proto thread"
     beside["common/proto"] = "base graph"
+    beside["common/measure"] = "base"
     beside["common/thread"] = "base"
     beside["common/resource"] = "base proto thread"
     beside["rpc/core"] = "conn"
