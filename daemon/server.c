@@ -18,7 +18,7 @@
 #include "daemon/exit_rule.h"
 #include "daemon/gpu.h"
 #include "daemon/master/service/master_service.h"
-#include "daemon/status_page.h"
+#include "daemon/status/status_page.h"
 #include "daemon/worker/service/worker.h"
 #include "kernels/core/runtime.h"
 

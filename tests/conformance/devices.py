@@ -23,7 +23,7 @@ NAMES = {"float": "float32", "double": "float64", "half": "float16"}
 
 
 class Kernels:
-    """What a server says of its kernels (daemon/kernels_page.h)."""
+    """What a server says of its kernels (daemon/status/kernels_page.h)."""
 
     def __init__(self, page):
         self.ops = {}  # op -> [(place, attribute or "", types)]

@@ -22,8 +22,11 @@ BEGIN {
                            "daemon/device_proto.h"
     may["daemon/eager"]  = "daemon/eager daemon/rewrite rpc kernels config " \
                            "common daemon/worker_api.h daemon/device_proto.h"
+    may["daemon/status"] = "daemon/status daemon daemon/master daemon/worker " \
+                           "daemon/eager rpc kernels cuda config common"
     may["daemon"]        = "daemon daemon/master daemon/worker daemon/eager " \
-                           "rpc kernels cuda config common client/train/train.h"
+                           "daemon/status rpc kernels cuda config common " \
+                           "client/train/train.h"
     may["client"]        = "client rpc kernels config common daemon/server.h"
     may["examples"]      = "client"
     may["packaging"]     = "config common"

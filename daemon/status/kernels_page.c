@@ -1,7 +1,7 @@
 /*
  * kernels_page.c - see kernels_page.h.
  */
-#include "daemon/kernels_page.h"
+#include "daemon/status/kernels_page.h"
 
 enum place { ON_CPU, ON_GPU, ON_GPU_IN_HOST_MEMORY, PLACES };
 

@@ -2,14 +2,14 @@
  * status_page.c - pages written anew for each request, from counters that are
  * kept anyway.
  */
-#include "daemon/status_page.h"
+#include "daemon/status/status_page.h"
 
 #include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "config/version.h"
 #include "daemon/gpu.h"
 #include "daemon/eager/eager.h"
-#include "daemon/kernels_page.h"
+#include "daemon/status/kernels_page.h"
 #include "daemon/master/session/master.h"
 #include "daemon/worker/service/worker.h"
 #include "rpc/core/peers.h"

@@ -11,8 +11,8 @@
  *
  * Threads: loop thread.
  */
-#ifndef TFD_DAEMON_KERNELS_PAGE_H
-#define TFD_DAEMON_KERNELS_PAGE_H
+#ifndef TFD_DAEMON_STATUS_KERNELS_PAGE_H
+#define TFD_DAEMON_STATUS_KERNELS_PAGE_H
 
 #include "kernels/core/registry.h"
 
