@@ -57,29 +57,9 @@ struct tfd_peers *tfd_server_peers(const struct tfd_server *s)
     return s->peers;
 }
 
-struct tfd_eager *tfd_server_eager(const struct tfd_server *s)
-{
-    return s->eager;
-}
-
 const struct tfd_config *tfd_server_config(const struct tfd_server *s)
 {
     return s->o.config;
-}
-
-uint64_t tfd_server_start_us(const struct tfd_server *s)
-{
-    return s->start_us;
-}
-
-int tfd_server_connections(const struct tfd_server *s)
-{
-    return s->listener ? tfd_listener_connections(s->listener) : 0;
-}
-
-uint64_t tfd_server_refused(const struct tfd_server *s)
-{
-    return s->listener ? tfd_listener_refused(s->listener) : 0;
 }
 
 void tfd_server_count_save(struct tfd_server *s, bool failed)
@@ -87,16 +67,6 @@ void tfd_server_count_save(struct tfd_server *s, bool failed)
     TFD_COUNTER_ADD(&s->saves, 1);
     if (failed)
         TFD_COUNTER_ADD(&s->save_failures, 1);
-}
-
-uint64_t tfd_server_saves(const struct tfd_server *s)
-{
-    return TFD_LOAD_RELAXED(&s->saves);
-}
-
-uint64_t tfd_server_save_failures(const struct tfd_server *s)
-{
-    return TFD_LOAD_RELAXED(&s->save_failures);
 }
 
 const char *tfd_server_target(const struct tfd_server *s)
@@ -250,6 +220,29 @@ static void stop_by_rule(void *ctx, const char *why)
     tfd_server_drain(ctx, why);
 }
 
+/* What the pages see: called when all of it is there. */
+static const struct tfd_view *fill_view(struct tfd_server *s)
+{
+    s->view = (struct tfd_view){
+        .config = s->o.config,
+        .loop = s->loop,
+        .service = s->service,
+        .peers = s->peers,
+        .master = s->master,
+        .worker = s->worker,
+        .eager = s->eager,
+        .pool = s->pool,
+        .registry = &s->registry,
+        .gpus = tfd_gpus_at(s->gpus, 0),
+        .gpu_count = tfd_gpus_count(s->gpus),
+        .listener = s->listener,
+        .start_us = s->start_us,
+        .saves = &s->saves,
+        .save_failures = &s->save_failures,
+    };
+    return &s->view;
+}
+
 static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
 {
     const struct tfd_config *c = s->o.config;
@@ -303,7 +296,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
     TFD_TRY(tfd_eager_new(&eager, &s->eager, st));
     tfd_server_bind_notices(s);
     tfd_health_bind(&s->health, s->service);
-    TFD_TRY(tfd_status_page_bind(s, st));
+    TFD_TRY(tfd_status_page_bind(fill_view(s), st));
     return tfd_exit_rule_new(s->loop, c, s->service, stop_by_rule, s,
                              &s->exit_rule, st);
 }

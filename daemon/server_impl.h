@@ -1,8 +1,7 @@
 /*
  * server_impl.h - the parts of a server (server.h) that the other files of
- * daemon/ use, such as its master, worker, loop and configuration; what it
- * counts; and holds, with which a thread of this process keeps it from
- * stopping.
+ * daemon/ use, such as its master, worker, loop and configuration; and holds,
+ * with which a thread of this process keeps it from stopping.
  *
  * Threads: said at the holds; all else on the loop thread.
  */
@@ -12,7 +11,6 @@
 #include "daemon/server.h"
 #include "rpc/core/service.h"
 
-struct tfd_eager;
 struct tfd_master;
 struct tfd_worker_service;
 struct tfd_peers;
@@ -23,17 +21,10 @@ struct tfd_gpus *tfd_server_gpus(const struct tfd_server *s);
 struct tfd_loop *tfd_server_loop(const struct tfd_server *s);
 struct tfd_pool *tfd_server_pool(const struct tfd_server *s);
 struct tfd_master *tfd_server_master(const struct tfd_server *s);
-struct tfd_eager *tfd_server_eager(const struct tfd_server *s);
 struct tfd_worker_service *tfd_server_worker(const struct tfd_server *s);
 struct tfd_service *tfd_server_service(const struct tfd_server *s);
 struct tfd_peers *tfd_server_peers(const struct tfd_server *s);
 const struct tfd_config *tfd_server_config(const struct tfd_server *s);
-uint64_t tfd_server_start_us(const struct tfd_server *s);
-int tfd_server_connections(const struct tfd_server *s);
-uint64_t tfd_server_refused(const struct tfd_server *s); /* connections */
-/* What tfd_server_count_save() counted: tries, and those that failed. */
-uint64_t tfd_server_saves(const struct tfd_server *s);
-uint64_t tfd_server_save_failures(const struct tfd_server *s);
 /* It begins no new sessions.  Loop thread. */
 bool tfd_server_stopping(const struct tfd_server *s);
 

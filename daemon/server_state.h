@@ -12,6 +12,7 @@
 
 #include "config/bind.h"
 #include "daemon/master/session/leaving.h"
+#include "daemon/status/view.h"
 #include "kernels/io/file_roots.h"
 #include "kernels/core/registry.h"
 #include "rpc/core/health.h"
@@ -48,6 +49,7 @@ struct tfd_server {
     struct tfd_master_service *master_service;
     struct tfd_exit_rule *exit_rule;
     struct tfd_health health;
+    struct tfd_view view;
     struct tfd_sniff sniff;
     struct tfd_listener *listener;
     char target[TFD_ADDRESS_SIZE_MAX + 16];

@@ -12,9 +12,10 @@
 #ifndef TFD_DAEMON_STATUS_PAGE_H
 #define TFD_DAEMON_STATUS_PAGE_H
 
-#include "daemon/server_impl.h"
+#include "daemon/status/view.h"
 
-enum tfd_code tfd_status_page_bind(struct tfd_server *s,
+/* *v lives as long as its service. */
+enum tfd_code tfd_status_page_bind(const struct tfd_view *v,
                                    struct tfd_status *st) TFD_MUST_USE;
 
 #endif

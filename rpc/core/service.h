@@ -167,10 +167,18 @@ struct tfd_method_stats {
 const struct tfd_method_stats *tfd_service_stats(const struct tfd_service *s,
                                                  enum tfd_method_number m);
 
-/* HTTP/1 GET pages: bound by path ("/metrics"); the handler fills body and
- * returns the HTTP status. */
-typedef int tfd_page_fn(void *self, struct tfd_bytes *body,
-                        const char **content_type);
+/* HTTP/1 GET pages: bound by path ("/metrics"); the handler fills what it gives
+ * and returns the HTTP status. */
+struct tfd_page {
+    /* Of the request, borrowed, as its sender wrote them; "" where there are
+     * none. */
+    struct tfd_str accept; /* media types: rpc/http/http_field.h */
+    struct tfd_str query;  /* after the first '?' of the target */
+    struct tfd_bytes *body;
+    const char *content_type; /* plain text, unless the handler says more */
+    const char *headers;      /* further lines, each with "\r\n" */
+};
+typedef int tfd_page_fn(void *self, struct tfd_page *p);
 enum tfd_code tfd_service_page(struct tfd_service *s, const char *path,
                                tfd_page_fn *fn, void *self,
                                struct tfd_status *st) TFD_MUST_USE;

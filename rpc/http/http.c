@@ -8,6 +8,7 @@
 #include "common/base/container.h"
 #include "config/limits.h"
 #include "rpc/core/link.h"
+#include "rpc/http/http_field.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +46,9 @@ static const char *reason_of(int status)
 
 /* ---- Answering ----------------------------------------------------------- */
 
-static void answer_http(struct http *h, int status, const char *content_type,
-                        struct tfd_bytes *take_body, bool head_only)
+/* Frees the page's body. */
+static void answer_http(struct http *h, int status, const struct tfd_page *page,
+                        bool head_only)
 {
     struct tfd_bytes head;
 
@@ -57,49 +59,66 @@ static void answer_http(struct http *h, int status, const char *content_type,
                      "HTTP/1.1 %d %s\r\n"
                      "Content-Type: %s\r\n"
                      "Content-Length: %zu\r\n"
-                     "%s"
+                     "%s%s"
                      "Cache-Control: no-store\r\n"
                      "X-Content-Type-Options: nosniff\r\n"
                      "Connection: close\r\n\r\n",
-                     status, reason_of(status), content_type, take_body->size,
+                     status, reason_of(status), page->content_type,
+                     page->body->size, page->headers,
                      status == 405 ? "Allow: GET, HEAD\r\n" : "");
     tfd_conn_write_bytes(h->conn, &head);
     if (!head_only)
-        tfd_conn_write_bytes(h->conn, take_body);
+        tfd_conn_write_bytes(h->conn, page->body);
     tfd_bytes_deinit(&head);
-    tfd_bytes_deinit(take_body);
+    tfd_bytes_deinit(page->body);
     tfd_conn_close(h->conn, GRACE_US);
+}
+
+static void init_page(struct tfd_page *page, struct tfd_bytes *body)
+{
+    tfd_bytes_init(body, TFD_PAGE_SIZE_MAX);
+    *page = (struct tfd_page){.accept = TFD_STR_EMPTY,
+                              .query = TFD_STR_EMPTY,
+                              .body = body,
+                              .content_type = "text/plain; charset=utf-8",
+                              .headers = ""};
 }
 
 static void refuse_http(struct http *h, int status)
 {
     struct tfd_bytes body;
+    struct tfd_page page;
 
-    tfd_bytes_init(&body, TFD_PAGE_SIZE_MAX);
+    init_page(&page, &body);
     tfd_bytes_printf(&body, "%d %s\n", status, reason_of(status));
-    answer_http(h, status, "text/plain; charset=utf-8", &body, false);
+    answer_http(h, status, &page, false);
 }
 
-static void answer_page(struct http *h, struct tfd_str path, bool head_only)
+/* `fields` is what follows the request's first line. */
+static void answer_page(struct http *h, struct tfd_str path,
+                        struct tfd_str query, struct tfd_str fields,
+                        bool head_only)
 {
-    const char *content_type = "text/plain; charset=utf-8";
     struct tfd_bytes body;
+    struct tfd_page page;
     void *self = NULL;
-    tfd_page_fn *page = tfd_service_find_page(h->service, path, &self);
+    tfd_page_fn *fn = tfd_service_find_page(h->service, path, &self);
     int status;
 
-    if (!page) {
+    if (!fn) {
         refuse_http(h, 404);
         return;
     }
-    tfd_bytes_init(&body, TFD_PAGE_SIZE_MAX);
-    status = page(self, &body, &content_type);
+    init_page(&page, &body);
+    page.query = query;
+    page.accept = tfd_http_field(fields, "accept");
+    status = fn(self, &page);
     if (tfd_bytes_ok(&body, "the page", NULL) != TFD_OK) {
         tfd_bytes_deinit(&body);
         refuse_http(h, 500);
         return;
     }
-    answer_http(h, status, content_type, &body, head_only);
+    answer_http(h, status, &page, head_only);
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -118,11 +137,11 @@ static bool take_until(struct tfd_str *rest, char end, struct tfd_str *out)
     return true;
 }
 
-/* "GET /metrics?x HTTP/1.1": the query is for nobody here. */
+/* "GET /steps?x HTTP/1.1" */
 static void answer_request(struct http *h)
 {
     struct tfd_str rest = tfd_bytes_view(&h->head);
-    struct tfd_str line, method, target, path;
+    struct tfd_str line, method, target, path, query = TFD_STR_EMPTY;
     bool get, head;
 
     if (!take_until(&rest, '\n', &line) || !take_until(&line, ' ', &method) ||
@@ -133,14 +152,16 @@ static void answer_request(struct http *h)
     }
     get = tfd_str_is(method, "GET");
     head = tfd_str_is(method, "HEAD");
-    if (!take_until(&target, '?', &path))
+    if (take_until(&target, '?', &path))
+        query = target;
+    else
         path = target;
     if (!tfd_str_starts(line, "HTTP/1."))
         refuse_http(h, 505);
     else if (!get && !head)
         refuse_http(h, 405);
     else
-        answer_page(h, path, head);
+        answer_page(h, path, query, rest, head);
 }
 
 /* An empty line ends the head; a bare line feed is taken for a line's end, as

@@ -22,7 +22,7 @@ BEGIN {
                            "daemon/device_proto.h"
     may["daemon/eager"]  = "daemon/eager daemon/rewrite rpc kernels config " \
                            "common daemon/worker_api.h daemon/device_proto.h"
-    may["daemon/status"] = "daemon/status daemon daemon/master daemon/worker " \
+    may["daemon/status"] = "daemon/status daemon/master daemon/worker " \
                            "daemon/eager rpc kernels cuda config common"
     may["daemon"]        = "daemon daemon/master daemon/worker daemon/eager " \
                            "daemon/status rpc kernels cuda config common " \

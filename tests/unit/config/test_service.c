@@ -182,12 +182,10 @@ static void test_draining_an_idle_service_ends_at_once(void **state)
     rig_free(r);
 }
 
-static int no_page(void *self, struct tfd_bytes *body,
-                   const char **content_type)
+static int no_page(void *self, struct tfd_page *p)
 {
     (void)self;
-    (void)body;
-    (void)content_type;
+    (void)p;
     return 404;
 }
 

@@ -247,12 +247,13 @@ struct page {
 static void show(struct tfd_post *post)
 {
     struct page *p = (struct page *)post;
-    const char *type = NULL;
+    struct tfd_page page = {
+        .accept = TFD_STR_EMPTY, .query = TFD_STR_EMPTY, .body = &p->body};
     void *self = NULL;
     tfd_page_fn *fn = tfd_service_find_page(tfd_server_service(p->f->server),
                                             tfd_str_of(p->path), &self);
 
-    p->status = fn ? fn(self, &p->body, &type) : 404;
+    p->status = fn ? fn(self, &page) : 404;
     __atomic_store_n(&p->done, 1, __ATOMIC_RELEASE);
 }
 

@@ -5,30 +5,39 @@
 #include "tests/support/rig.h"
 
 #include "config/limits.h"
+#include "rpc/http/http_field.h"
 
-static int page(void *self, struct tfd_bytes *body, const char **content_type)
+static int page(void *self, struct tfd_page *p)
 {
-    tfd_bytes_printf(body, "page %s\n", (const char *)self);
-    *content_type = "text/plain";
+    tfd_bytes_printf(p->body, "page %s\n", (const char *)self);
+    p->content_type = "text/plain";
     return 200;
 }
 
-static int not_ready(void *self, struct tfd_bytes *body,
-                     const char **content_type)
+static int not_ready(void *self, struct tfd_page *p)
 {
     (void)self;
-    (void)content_type;
-    tfd_bytes_printf(body, "starting\n");
+    tfd_bytes_printf(p->body, "starting\n");
     return 503;
 }
 
-static int too_large(void *self, struct tfd_bytes *body,
-                     const char **content_type)
+static int too_large(void *self, struct tfd_page *p)
 {
     (void)self;
-    (void)content_type;
-    while (!body->failed)
-        tfd_bytes_extend(body, 1 << 20);
+    while (!p->body->failed)
+        tfd_bytes_extend(p->body, 1 << 20);
+    return 200;
+}
+
+/* Says what it was asked for. */
+static int echo(void *self, struct tfd_page *p)
+{
+    (void)self;
+    tfd_bytes_printf(p->body,
+                     "query=" TFD_STR_FMT " accept=" TFD_STR_FMT " html=%d",
+                     TFD_STR_ARG(p->query), TFD_STR_ARG(p->accept),
+                     tfd_http_field_accepts(p->accept, "text/html"));
+    p->headers = "X-Echo: yes\r\n";
     return 200;
 }
 
@@ -43,6 +52,8 @@ static struct rig *rig_with_pages(void)
         tfd_service_page(r->service, "/readyz", not_ready, NULL, NULL), TFD_OK);
     assert_int_equal(
         tfd_service_page(r->service, "/large", too_large, NULL, NULL), TFD_OK);
+    assert_int_equal(tfd_service_page(r->service, "/echo", echo, NULL, NULL),
+                     TFD_OK);
     return r;
 }
 
@@ -72,6 +83,21 @@ static void test_requests_and_their_answers(void **state)
          "Connection: close\r\n\r\n"},
         {"GET /readyz HTTP/1.1\r\n\r\n", "HTTP/1.1 503 ", "starting"},
         {"GET /large HTTP/1.1\r\n\r\n", "HTTP/1.1 500 ", "500"},
+        {"GET /echo HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ",
+         "query= accept= html=0"},
+        {"GET /echo?a=1?2 HTTP/1.1\r\nAccept: */*\r\n\r\n", "HTTP/1.1 200 ",
+         "query=a=1?2 accept=*/* html=0"},
+        {"GET /echo HTTP/1.1\r\nHost: accept\r\nACCEPT:image/x, Text/HTML "
+         ";a=b; "
+         "q=0.9\r\nX: y\r\n\r\n",
+         "HTTP/1.1 200 ", "q=0.9 html=1"},
+        {"GET /echo HTTP/1.1\nAccept: text/html;q=0.0,text/htmlx\n\n",
+         "HTTP/1.1 200 ", "html=0"},
+        {"GET /echo HTTP/1.1\nAccept\nAccept:\n\n", "HTTP/1.1 200 ",
+         "accept= html=0"},
+        {"GET /echo HTTP/1.1\nAccept: ,;,;;,text/html;q\n\n", "HTTP/1.1 200 ",
+         "html=1"},
+        {"GET /echo HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ", "\r\nX-Echo: yes\r\n"},
         {"GET /nothing HTTP/1.1\r\n\r\n", "HTTP/1.1 404 ", "404 Not Found"},
         {"GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 404 ", "404"},
         {"POST /healthz HTTP/1.1\r\n\r\n", "HTTP/1.1 405 ",
