@@ -4,7 +4,7 @@
  * message already: ImportEvent, WriteGraphSummary, WriteRawProtoSummary.
  *
  * Those that write a value are beside the ops that only make a Summary of it:
- * summary.c, summary_media.c, histogram.c.
+ * summary.c, summary_media.c, summary_histogram.c.
  */
 #include "common/proto/summary.pb.h"
 #include "config/limits.h"

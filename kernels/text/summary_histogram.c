@@ -1,6 +1,6 @@
 /*
- * histogram.c - HistogramSummary, and WriteHistogramSummary, which writes the
- * same to an event file.
+ * summary_histogram.c - HistogramSummary, and WriteHistogramSummary, which
+ * writes the same to an event file.
  *
  * Limits of the buckets are TensorFlow's: 1e-12 and each the last times 1.1,
  * up to 1e20, then the largest double; the same negative; zero between.  A
@@ -263,8 +263,8 @@ static const struct tfd_opdef ops[] = {
 static const struct tfd_kernel kernels[] = {
     TFD_REAL_DTYPES(ROW) TFD_HALF_DTYPES(ROW) WRITE(BOOL)};
 
-const struct tfd_family tfd_family_histogram = {
-    .name = "histogram",
+const struct tfd_family tfd_family_summary_histogram = {
+    .name = "summary_histogram",
     .ops = ops,
     .op_count = TFD_COUNT(ops),
     .kernels = kernels,
