@@ -68,7 +68,7 @@ static double failures_of(const struct tfd_method_stats *m)
 
 static double seconds_of(const struct tfd_method_stats *m)
 {
-    return (double)m->total_us / 1e6;
+    return (double)m->durations.sum_us / 1e6;
 }
 
 static void build_info(struct tfd_bytes *b, const struct tfd_view *v)

@@ -233,7 +233,8 @@ static void answer_call(struct tfd_call *call, const struct tfd_status *st,
     struct tfd_method_stats *stats = &s->methods[call->method].stats;
     bool endless = is_endless(call->method);
 
-    stats->total_us += tfd_loop_now_us(s->loop) - call->start_us;
+    tfd_histogram_add(&stats->durations,
+                      tfd_loop_now_us(s->loop) - call->start_us);
     if (st)
         stats->failures++;
     if (response)

@@ -11,6 +11,7 @@
 #ifndef TFD_RPC_SERVICE_H
 #define TFD_RPC_SERVICE_H
 
+#include "common/measure/histogram.h"
 #include "rpc/conn/loop.h"
 #include "rpc/conn/origin.h"
 #include "rpc/core/admission.h"
@@ -160,9 +161,10 @@ bool tfd_service_draining(const struct tfd_service *s);
 void tfd_service_on_drain(struct tfd_service *s, void (*fn)(void *ctx),
                           void *ctx);
 
-/* Counters for /metrics: calls, failures and microseconds by method. */
+/* Counters for /metrics, by method: of calls that came, and of answers. */
 struct tfd_method_stats {
-    uint64_t calls, failures, total_us, request_bytes, response_bytes;
+    uint64_t calls, failures, request_bytes, response_bytes;
+    struct tfd_histogram durations; /* from the request to its answer */
 };
 const struct tfd_method_stats *tfd_service_stats(const struct tfd_service *s,
                                                  enum tfd_method_number m);
