@@ -84,10 +84,10 @@ static void check_checkpoints(const struct tfd_config *c,
                        strerror(errno));
 }
 
-static void check_port_file(const struct tfd_config *c,
-                            struct tfd_report *errors)
+/* A file that the server is to write. */
+static void check_written(const char *option, const char *path,
+                          struct tfd_report *errors)
 {
-    const char *path = c->port_file;
     char folder[PATH_MAX];
     struct stat s;
     char *slash;
@@ -98,7 +98,7 @@ static void check_port_file(const struct tfd_config *c,
         if (S_ISDIR(s.st_mode))
             errno = EISDIR;
         if (S_ISDIR(s.st_mode) || access(path, W_OK) != 0)
-            tfd_report_add(errors, "--port_file", path,
+            tfd_report_add(errors, option, path,
                            "%s; give a file that can be written",
                            strerror(errno));
         return;
@@ -109,7 +109,7 @@ static void check_port_file(const struct tfd_config *c,
         slash[slash == folder] = '\0';
     if (!is_folder(slash ? folder : ".") ||
         access(slash ? folder : ".", W_OK | X_OK) != 0)
-        tfd_report_add(errors, "--port_file", path,
+        tfd_report_add(errors, option, path,
                        "%s; give a file in a directory that can be written",
                        strerror(errno));
 }
@@ -143,6 +143,7 @@ void tfd_check_host(const struct tfd_config *c, struct tfd_report *errors,
     check_model(c, errors);
     check_checkpoints(c, errors);
     check_roots(c, errors);
-    check_port_file(c, errors);
+    check_written("--port_file", c->port_file, errors);
+    check_written("--flight_recorder", c->flight_recorder, errors);
     check_address(c, errors, notes);
 }

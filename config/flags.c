@@ -271,6 +271,7 @@ void tfd_config_deinit(struct tfd_config *c)
     free(c->protocol);
     free(c->gpu_graphs);
     free(c->port_file);
+    free(c->flight_recorder);
     free(c->log_level);
     free(c->log_format);
     free(c->gpu_visible);

@@ -474,6 +474,26 @@
  * asked: 7,000 sockets, which take the loop some 8 ms. */
 #define TFD_PROC_TCP_SIZE_MAX (1 << 20)
 
+/* ---- What operators see -------------------------------------------------- */
+
+/* Steps whose times are remembered (daemon/master/session/step_ring.h): a few
+ * seconds of a training, in 400 kB. */
+#define TFD_STEPS_KEPT_MAX 1000
+
+/* Prometheus keeps a series for each label that it was ever told, so of each
+ * family so many are told, and how many were not: tasks of the cluster, ... */
+#define TFD_METRIC_PEERS_MAX 1000
+/* ... and queues, whose names clients choose. */
+#define TFD_METRIC_QUEUES_MAX 100
+/* Bytes of such a name; longer ones count as not told. */
+#define TFD_METRIC_LABEL_SIZE_MAX 256
+/* Resources of a device that one request for a page looks at: 100,000 take a
+ * few milliseconds. */
+#define TFD_METRIC_RESOURCES_MAX 100000
+
+/* --slow_factor: above it no step is slow. */
+#define TFD_SLOW_FACTOR_MAX 1000000
+
 /* ---- Configuration ------------------------------------------------------- */
 
 /* Linux allows 128 KiB in one environment variable; a file may hold more. */

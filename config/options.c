@@ -392,6 +392,14 @@ const struct tfd_option tfd_options[] = {
     {LIFE, "slow_step", "DURATION", "60s",
      "a step that took longer is logged when it ends; 0: none",
      read_duration, AT(slow_step_ms)},
+    {LIFE, "slow_factor", "N", "10",
+     "so is one that took N times the median of its plan's last steps, and "
+     "10 ms; 0: none",
+     read_int32, AT(slow_factor), .min = 0, .max = TFD_SLOW_FACTOR_MAX},
+    {LIFE, "flight_recorder", "FILE", NULL,
+     "the last 1,000 steps are written there as JSON when one times out, at "
+     "SIGUSR1 and when the process crashes",
+     read_text, AT(flight_recorder)},
 
     {TRAINING, "train", "MODEL.meta", NULL,
      "train this MetaGraphDef and end when it is done",

@@ -93,6 +93,7 @@ static void gpu_lost_on_loop(struct tfd_post *p)
     struct tfd_server *s = TFD_CONTAINER_OF(p, struct tfd_server, lost_post);
 
     s->exit_code = TFD_EXIT_GPU_LOST;
+    tfd_flight_recorder_write(s->flight_recorder, "a GPU is lost");
     tfd_server_drain(s, "a GPU is lost");
 }
 
@@ -207,6 +208,27 @@ static void session_ended(void *ctx, const char *master_task, uint64_t number,
         tfd_exit_rule_ended(s->exit_rule, tfd_str_of(master_task), number, end);
 }
 
+static void step_timed_out(void *ctx)
+{
+    struct tfd_server *s = ctx;
+
+    tfd_flight_recorder_write(s->flight_recorder, "a step has timed out");
+}
+
+static enum tfd_code open_flight_recorder(struct tfd_server *s,
+                                          struct tfd_status *st)
+{
+    struct tfd_flight_recorder_options o = {
+        .loop = s->loop,
+        .master = s->master,
+        .task = s->self.task,
+        .path = s->o.config->flight_recorder,
+        .crashes = s->o.signals,
+    };
+
+    return tfd_flight_recorder_new(&o, &s->flight_recorder, st);
+}
+
 static int cpu_count(const struct tfd_config *c)
 {
     for (size_t i = 0; i < c->device_type_count; i++)
@@ -274,9 +296,11 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
         .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
         .slow_step_us = (uint64_t)c->slow_step_ms * 1000,
+        .slow_factor = (uint64_t)c->slow_factor,
         .links = tfd_service_links(s->service),
         .quiet = !s->o.listen,
         .activity = activity,
+        .timed_out = step_timed_out,
         .session_config = s->o.session_config,
         .activity_ctx = s,
     };
@@ -290,6 +314,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
     TFD_TRY(tfd_worker_service_new(&worker, &s->worker, st));
     master.local = tfd_worker_local(s->worker);
     TFD_TRY(tfd_master_new(&master, &s->master, st));
+    TFD_TRY(open_flight_recorder(s, st));
     TFD_TRY(
         tfd_master_service_new(s->master, s->service, &s->master_service, st));
     eager.worker = tfd_worker_local(s->worker);
@@ -465,6 +490,7 @@ static void end_everything(struct tfd_server *s)
 void tfd_server_free(struct tfd_server *s)
 {
     end_everything(s);
+    tfd_flight_recorder_free(s->flight_recorder);
     if (s->master_service)
         tfd_master_service_free(s->master_service);
     if (s->master)

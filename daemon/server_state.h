@@ -11,6 +11,7 @@
 #include "daemon/server_impl.h"
 
 #include "config/bind.h"
+#include "daemon/flight_recorder.h"
 #include "daemon/master/session/leaving.h"
 #include "daemon/status/view.h"
 #include "kernels/io/file_roots.h"
@@ -48,6 +49,7 @@ struct tfd_server {
     struct tfd_eager *eager;
     struct tfd_master_service *master_service;
     struct tfd_exit_rule *exit_rule;
+    struct tfd_flight_recorder *flight_recorder;
     struct tfd_health health;
     struct tfd_view view;
     struct tfd_sniff sniff;

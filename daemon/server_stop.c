@@ -243,12 +243,22 @@ static void on_hangup(void *ctx, int number)
             "why=SIGHUP hint=\"nothing is read again; it goes on\"");
 }
 
+static void on_usr1(void *ctx, int number)
+{
+    struct tfd_server *s = ctx;
+
+    (void)number;
+    if (s->flight_recorder)
+        tfd_flight_recorder_write(s->flight_recorder, "SIGUSR1");
+}
+
 enum tfd_code tfd_server_watch_signals(struct tfd_server *s,
                                        struct tfd_status *st)
 {
     if (!s->o.signals)
         return TFD_OK;
     TFD_TRY(tfd_loop_signal(s->loop, SIGTERM, on_signal, s, st));
+    TFD_TRY(tfd_loop_signal(s->loop, SIGUSR1, on_usr1, s, st));
     TFD_TRY(tfd_loop_signal(s->loop, SIGHUP, on_hangup, s, st));
     return tfd_loop_signal(s->loop, SIGINT, on_signal, s, st);
 }

@@ -9,6 +9,7 @@
 #include "daemon/master/session/master.h"
 #include "daemon/status/kernels_page.h"
 #include "daemon/status/metrics.h"
+#include "daemon/status/steps_page.h"
 #include "daemon/status/view.h"
 #include "rpc/core/peers.h"
 
@@ -68,6 +69,7 @@ enum tfd_code tfd_status_page_bind(const struct tfd_view *v,
         {"/", overview_page},           {"/healthz", health_page},
         {"/livez", health_page},        {"/readyz", ready_page},
         {"/metrics", tfd_metrics_page}, {"/kernels", kernels_page},
+        {"/steps", tfd_steps_page},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

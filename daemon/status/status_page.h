@@ -5,6 +5,7 @@
  *     /readyz           200 while the server takes calls, else 503
  *     /metrics          Prometheus text format
  *     /kernels          the kernels there are: kernels_page.h
+ *     /steps            the last steps: steps_page.h
  *     /                 the same in words
  *
  * Threads: loop thread.

@@ -49,6 +49,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
         free(m);
         return st ? st->code : TFD_RESOURCE_EXHAUSTED;
     }
+    tfd_step_ring_init(&m->ring);
     tfd_master_follow(m);
     tfd_master_watch_idle(m);
     *out = m;
@@ -73,6 +74,7 @@ void tfd_master_free(struct tfd_master *m)
         if (m->workers[i])
             tfd_remote_worker_free(m->workers[i]);
     free(m->workers);
+    tfd_step_ring_deinit(&m->ring);
     tfd_map_deinit(&m->by_handle);
     free(m);
 }
@@ -132,6 +134,26 @@ int tfd_master_step_count(const struct tfd_master *m)
 uint64_t tfd_master_steps_done(const struct tfd_master *m)
 {
     return m->steps_done;
+}
+
+uint64_t tfd_master_steps_failed(const struct tfd_master *m)
+{
+    return m->steps_failed;
+}
+
+uint64_t tfd_master_steps_timed_out(const struct tfd_master *m)
+{
+    return m->steps_timed_out;
+}
+
+const struct tfd_histogram *tfd_master_step_times(const struct tfd_master *m)
+{
+    return &m->step_times;
+}
+
+const struct tfd_step_ring *tfd_master_steps(const struct tfd_master *m)
+{
+    return &m->ring;
 }
 
 uint64_t tfd_master_abandoned(const struct tfd_master *m)

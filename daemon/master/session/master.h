@@ -19,7 +19,9 @@
 #include "kernels/core/registry.h"
 #include "rpc/core/peers.h"
 
+struct tfd_histogram;
 struct tfd_session;
+struct tfd_step_ring;
 struct tfd_master;
 struct tfd_links;
 struct tfd_create; /* a session on its way */
@@ -33,12 +35,15 @@ struct tfd_master_options {
     uint64_t peer_wait_us;    /* for tasks that do not answer; 0: for ever */
     uint64_t session_idle_us; /* see session_idle.h; 0: for ever */
     uint64_t slow_step_us;    /* see session_log.h; 0: none is slow */
+    uint64_t slow_factor;     /* likewise */
     struct tfd_links *links;  /* of those who call; NULL: nobody leaves */
     bool quiet; /* its sessions are nobody's news: a library's own */
     struct tfd_str session_config; /* ConfigProto: what sessions default to */
     /* A step, a session began or ended; for exit rules.  May be NULL. */
     void (*activity)(void *ctx);
-    void *activity_ctx;
+    /* A step has timed out.  May be NULL. */
+    void (*timed_out)(void *ctx);
+    void *activity_ctx; /* of both */
 };
 
 enum tfd_code tfd_master_new(const struct tfd_master_options *o,
@@ -92,6 +97,12 @@ int tfd_master_own_peer(const struct tfd_master *m);
 int tfd_master_session_count(const struct tfd_master *m);
 int tfd_master_step_count(const struct tfd_master *m); /* running */
 uint64_t tfd_master_steps_done(const struct tfd_master *m);
+/* Of those. */
+uint64_t tfd_master_steps_failed(const struct tfd_master *m);
+uint64_t tfd_master_steps_timed_out(const struct tfd_master *m);
+/* From the call to the end of the last part, of all but partial runs. */
+const struct tfd_histogram *tfd_master_step_times(const struct tfd_master *m);
+const struct tfd_step_ring *tfd_master_steps(const struct tfd_master *m);
 /* Sessions closed because their clients had left. */
 uint64_t tfd_master_abandoned(const struct tfd_master *m);
 

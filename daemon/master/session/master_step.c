@@ -8,7 +8,7 @@
 
 #include "common/base/container.h"
 #include "daemon/master/session/run_options.h"
-#include "daemon/master/session/session_log.h"
+#include "daemon/master/session/step_times.h"
 
 #include <stddef.h>
 
@@ -21,9 +21,9 @@ struct tfd_master_step {
     struct tfd_master_step *next; /* idle: of the plan; running: of session */
     struct tfd_master_step *previous;
     int64_t id;
-    uint64_t number;   /* of the master's steps, as they began */
-    uint64_t start_us; /* 0: nobody asks how long it took */
-    int pending;       /* parts that have not ended */
+    uint64_t number; /* of the master's steps, as they began */
+    struct tfd_step_times times;
+    int pending; /* parts that have not ended */
     bool aborted;
     bool merged;   /* several parts failed on their own */
     bool starting; /* parts are still being started */
@@ -297,7 +297,9 @@ static void end_step(struct tfd_master_step *step)
     if (step->plan->collective_key)
         local->ops->end_step(local, step->plan->collective_key, step->id,
                              step->error.code == TFD_OK);
-    tfd_session_log_step(s, step->id, step->start_us, &step->error);
+    tfd_step_times_end(&step->times, step->plan, step->id, run,
+                       step->error.code == TFD_OK ? step->fetches : NULL,
+                       &step->error);
     tfd_session_heard(s, step->error.code);
     run->step = NULL;
     unlink_step(s, step); /* done() may close the session: not this step */
@@ -305,6 +307,7 @@ static void end_step(struct tfd_master_step *step)
     run->done(run, &step->error,
               step->error.code == TFD_OK ? step->fetches : NULL,
               step->plan->number);
+    tfd_step_times_answered(&step->times, s->master);
     release_step(step);
     tfd_session_unref(s);
 }
@@ -315,6 +318,7 @@ static void part_done(struct tfd_run_graph *part, const struct tfd_status *st)
     int i = (int)(part - step->parts);
 
     step->ended[i] = true;
+    tfd_step_times_part(&step->times, step->plan, i);
     if (st->code != TFD_OK) {
         struct tfd_status named;
 
@@ -360,8 +364,8 @@ static void prepare_step(struct tfd_master_step *step, struct tfd_run_step *run)
     run->step = step;
     tfd_run_trace_begin(run->trace, p->session, p->started++);
     step->id = new_id(p, run);
-    step->start_us = tfd_session_log_start(p->session);
     step->number = ++p->session->master->steps_begun;
+    tfd_step_times_begin(&step->times, p, run, step->id);
     step->pending = p->part_count + 1; /* one for begin_step() itself */
     step->aborted = step->merged = step->ending = false;
     tfd_status_clear(&step->error);
@@ -389,6 +393,7 @@ static void begin_step(struct tfd_master_step *step)
         w->ops->run_graph(w, &step->parts[i]);
     }
     step->starting = false;
+    tfd_step_times_started(&step->times, p);
     if (step->error.code != TFD_OK && !step->ending)
         cancel_parts(step);
     if (--step->pending == 0)

@@ -8,6 +8,7 @@
 #include "daemon/rewrite/collective_key.h"
 #include "daemon/rewrite/partition.h"
 #include "daemon/master/session/session_log.h"
+#include "daemon/master/session/step_times.h"
 #include "daemon/master/session/master_step.h"
 #include "daemon/rewrite/twins.h"
 #include "daemon/rewrite/unread.h"
@@ -76,7 +77,7 @@ static void fail_plan(struct tfd_plan *p, const struct tfd_status *st)
 static void fail_waiter(struct tfd_plan *p, struct tfd_run_step *run,
                         const struct tfd_status *why)
 {
-    tfd_session_log_step(p->session, 0, 0, why);
+    tfd_session_log_unbegun(p->session, why);
     tfd_session_heard(p->session, why->code);
     run->done(run, why, NULL, 0);
 }
@@ -349,6 +350,7 @@ static void split_up(struct tfd_build *b)
     if (b->stop && p->status.code == TFD_OK)
         (void)tfd_fail(&p->status, TFD_CANCELLED, "Nobody waits for the plan");
     if (p->status.code == TFD_OK) {
+        tfd_step_times_name(p);
         p->registering += p->part_count;
         for (int i = 0; i < p->part_count; i++)
             register_part(p, &p->parts[i]);

@@ -18,6 +18,7 @@
 #define TFD_DAEMON_MASTER_PLAN_H
 
 #include "daemon/rewrite/prune.h"
+#include "common/measure/recent.h"
 #include "daemon/master/session/session.h"
 
 enum tfd_plan_state {
@@ -33,6 +34,7 @@ struct tfd_plan_part {
     bool asked;                        /* to register, and no answer yet */
     struct tfd_bytes graph_def;        /* while registering */
     struct tfd_register_graph request; /* likewise: the worker borrows it */
+    char task[TFD_STEP_TASK_SIZE];     /* for records */
     struct tfd_plan *plan;
 };
 
@@ -42,12 +44,14 @@ struct tfd_plan {
     struct tfd_session *session;
     uint32_t number;
     enum tfd_plan_state state;
-    struct tfd_status status; /* FAILED */
-    int64_t version;          /* of the graph it was built from */
-    uint64_t used;            /* when: the session's count of uses */
-    int running;              /* steps */
-    uint64_t started;         /* steps, ever */
-    struct tfd_arena arena;   /* the signature's names */
+    struct tfd_status status;      /* FAILED */
+    int64_t version;               /* of the graph it was built from */
+    uint64_t used;                 /* when: the session's count of uses */
+    int running;                   /* steps */
+    uint64_t started;              /* steps, ever */
+    struct tfd_recent recent;      /* how long they took */
+    char name[TFD_STEP_NAME_SIZE]; /* for records */
+    struct tfd_arena arena;        /* the signature's names */
     struct tfd_signature signature;
     bool partial; /* for partial runs */
     struct tfd_str key;

@@ -129,7 +129,7 @@ void tfd_session_run(struct tfd_session *s, struct tfd_run_step *run)
         run->fetch_count = p->signature.fetch_count;
     }
     if (st.code != TFD_OK) {
-        tfd_session_log_step(s, 0, 0, &st);
+        tfd_session_log_unbegun(s, &st);
         tfd_session_heard(s, st.code);
         run->done(run, &st, NULL, 0);
     } else if (p->state == TFD_PLAN_READY &&

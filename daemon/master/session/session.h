@@ -26,8 +26,10 @@
 #define TFD_DAEMON_MASTER_SESSION_H
 
 #include "common/base/log.h"
+#include "common/measure/histogram.h"
 #include "daemon/master/session/build.h"
 #include "daemon/master/session/master.h"
+#include "daemon/master/session/step_ring.h"
 #include "rpc/conn/origin.h"
 
 /* More than there are rows of options. */
@@ -134,7 +136,9 @@ struct tfd_master {
     struct tfd_create *creating; /* not yet open */
     int session_count;
     int running;
-    uint64_t steps_done;
+    uint64_t steps_done, steps_failed, steps_timed_out;
+    struct tfd_histogram step_times; /* partial runs are left out */
+    struct tfd_step_ring ring;
     struct tfd_leaving *leaving; /* who waits for sessions that save */
     struct tfd_timer idle_timer;
     uint64_t abandoned;

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* What takes less is slow by the system alone, and nobody waits for it. */
+#define SLOW_US 10000u
+
 static enum tfd_log_level news(const struct tfd_session *s)
 {
     return s->master->o.quiet ? TFD_LOG_DEBUG : TFD_LOG_INFO;
@@ -80,43 +83,57 @@ static void log_failed(struct tfd_session *s, int64_t step, uint64_t now,
                 tfd_code_name(st->code), st->text, suppressed);
 }
 
-static void log_slow(struct tfd_session *s, int64_t step, uint64_t now,
+/* The median of its plan, where that says that it is slow. */
+static uint64_t slow_by_us(const struct tfd_plan *p, uint64_t took_us)
+{
+    uint64_t factor = p->session->master->o.slow_factor;
+    uint64_t median_us = tfd_recent_median_us(&p->recent);
+
+    if (factor == 0 || median_us == 0 || took_us < SLOW_US ||
+        took_us / factor < median_us || p->partial)
+        return 0;
+    return median_us;
+}
+
+static void log_slow(const struct tfd_plan *p, int64_t step, uint64_t now,
                      uint64_t took_us)
 {
+    struct tfd_session *s = p->session;
     uint64_t limit_us = s->master->o.slow_step_us;
+    uint64_t median_us = slow_by_us(p, took_us);
     unsigned suppressed;
 
-    if (limit_us > 0 && took_us > limit_us &&
+    if ((median_us > 0 || (limit_us > 0 && took_us > limit_us)) &&
         tfd_log_rate_allows(&s->master->slow_rate, now, &suppressed))
-        tfd_log(
-            news(s), "step_slow",
-            "session=%s step=\"%lld\" ms=%llu threshold_ms=%llu suppressed=%u",
-            s->handle, (long long)step, (unsigned long long)(took_us / 1000),
-            (unsigned long long)(limit_us / 1000), suppressed);
+        tfd_log(news(s), "step_slow",
+                "session=%s step=\"%lld\" plan=%u name=\"%s\" ms=%llu "
+                "threshold_ms=%llu median_ms=%.3f suppressed=%u",
+                s->handle, (long long)step, (unsigned)p->number, p->name,
+                (unsigned long long)(took_us / 1000),
+                (unsigned long long)(limit_us / 1000),
+                (double)tfd_recent_median_us(&p->recent) / 1000, suppressed);
 }
 
-uint64_t tfd_session_log_start(const struct tfd_session *s)
+void tfd_session_log_unbegun(struct tfd_session *s, const struct tfd_status *st)
 {
-    if (s->master->o.slow_step_us == 0 && !tfd_log_enabled(TFD_LOG_DEBUG))
-        return 0;
-    return tfd_loop_now_us(s->master->o.loop);
-}
-
-void tfd_session_log_step(struct tfd_session *s, int64_t step,
-                          uint64_t start_us, const struct tfd_status *st)
-{
-    uint64_t now;
-
-    if (start_us == 0 && st->code == TFD_OK)
+    if (st->code == TFD_OK)
         return;
-    now = tfd_loop_now_us(s->master->o.loop);
-    if (start_us > 0) {
+    s->steps_failed++;
+    log_failed(s, 0, tfd_loop_now_us(s->master->o.loop), st);
+}
+
+void tfd_session_log_step(const struct tfd_plan *p, int64_t step,
+                          uint64_t took_us, const struct tfd_status *st)
+{
+    struct tfd_session *s = p->session;
+    uint64_t now = tfd_loop_now_us(s->master->o.loop);
+
+    if (tfd_log_enabled(TFD_LOG_DEBUG))
         tfd_log(TFD_LOG_DEBUG, "step",
-                "session=%s step=\"%lld\" ms=%.3f code=%s", s->handle,
-                (long long)step, (double)(now - start_us) / 1000,
+                "session=%s step=\"%lld\" plan=%u ms=%.3f code=%s", s->handle,
+                (long long)step, (unsigned)p->number, (double)took_us / 1000,
                 tfd_code_name(st->code));
-        log_slow(s, step, now, now - start_us);
-    }
+    log_slow(p, step, now, took_us);
     if (st->code == TFD_OK)
         return;
     s->steps_failed++;

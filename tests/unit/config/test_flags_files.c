@@ -160,6 +160,11 @@ static void test_the_host_is_checked_when_asked_for(void **state)
          "--worker_hosts[0] has the same address"},
         {{"--port_file=/no/such/port"}, "--port_file", "/no/such/port", "No"},
         {{"--port_file=/"}, "--port_file", "/", "Is a directory"},
+        {{"--flight_recorder=/no/such/f"},
+         "--flight_recorder",
+         "/no/such/f",
+         "No such file"},
+        {{"--flight_recorder=/"}, "--flight_recorder", "/", "Is a directory"},
         {{"--train=/no/such"}, "--train", "/no/such", "No such file"},
         {{"--train=/"}, "--train", "/", "not a regular file"},
     };
@@ -188,6 +193,7 @@ static void test_what_is_there_or_will_be_is_good(void **state)
     static const char *const cases[][4] = {
         {"--file_root=/", "--file_root=/tmp"},
         {"--port_file=/dev/null"},
+        {"--flight_recorder=/tmp/not-yet-there"},
         {"--train=/proc/self/exe", "--job_name=chief",
          "--chief_hosts=127.0.0.1:5", "--checkpoint_dir=/tmp/not/yet/there"},
         {TWO_AT, "--worker_hosts=127.0.0.1:6"},
