@@ -1,4 +1,4 @@
-"""Cases of kernels/text/histogram.c."""
+"""Cases of kernels/text/summary_histogram.c."""
 import numpy as np
 
 from tests.conformance.cases.shared import REALS
