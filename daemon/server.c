@@ -237,6 +237,13 @@ static int cpu_count(const struct tfd_config *c)
     return 1;
 }
 
+static struct tfd_traffic *traffic_of(void *ctx, struct tfd_str task)
+{
+    const struct tfd_server *s = ctx;
+
+    return tfd_peers_traffic(s->peers, tfd_peers_find(s->peers, task));
+}
+
 static void stop_by_rule(void *ctx, const char *why)
 {
     tfd_server_drain(ctx, why);
@@ -319,6 +326,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         tfd_master_service_new(s->master, s->service, &s->master_service, st));
     eager.worker = tfd_worker_local(s->worker);
     TFD_TRY(tfd_eager_new(&eager, &s->eager, st));
+    tfd_service_on_hello(s->service, traffic_of, s);
     tfd_server_bind_notices(s);
     tfd_health_bind(&s->health, s->service);
     TFD_TRY(tfd_status_page_bind(fill_view(s), st));

@@ -54,6 +54,7 @@ void tfd_conn_finalize(struct tfd_conn *c)
     if (c->listener)
         c->forget(c->listener, c->host);
     tfd_conn_queue_deinit(&c->queue);
+    tfd_traffic_unref(c->traffic);
     free(c->why_text);
     free_conn(c);
 }

@@ -17,6 +17,7 @@
 #include "common/base/tensor.h"
 #include "rpc/conn/loop.h"
 #include "rpc/conn/origin.h"
+#include "rpc/conn/traffic.h"
 
 struct tfd_conn;
 
@@ -81,6 +82,8 @@ void tfd_conn_break(struct tfd_conn *c, const struct tfd_status *why);
 /* Bytes that the peer's kernel has acknowledged, ever, and those it has not. */
 void tfd_conn_outgoing(const struct tfd_conn *c, uint64_t *acknowledged,
                        uint64_t *queued);
+/* What it sends and receives from now on counts for t; NULL: for nobody. */
+void tfd_conn_count(struct tfd_conn *c, struct tfd_traffic *t);
 /* Its owner watches the peer: one that reads nothing for long stays. */
 void tfd_conn_patient(struct tfd_conn *c);
 /* Changes the handler (sniffing, protocol fallback). */

@@ -48,6 +48,7 @@ struct tfd_conn {
     void *self;
     struct tfd_conn_queue queue;
     uint64_t written;              /* bytes the socket took */
+    struct tfd_traffic *traffic;   /* that it counts for, or NULL */
     struct tfd_conn_list *in_line; /* the rest is conn_line.c's: it waits
                                       there to read on; NULL: it does not */
     struct tfd_conn *next_in_line;

@@ -145,6 +145,8 @@ bool tfd_conn_read_once(struct tfd_conn *c, size_t *got)
         return false;
     }
     *got = (size_t)n;
+    if (c->traffic)
+        c->traffic->received += (uint64_t)n;
     if ((size_t)n >= ACK_SIZE && !c->is_unix)
         acknowledge(c);
     tfd_status_clear(&st);
@@ -190,6 +192,8 @@ static bool write_once(struct tfd_conn *c, size_t *written)
         tfd_conn_queue_consume(&c->queue, (size_t)n);
         *written += (size_t)n;
         c->written += (uint64_t)n;
+        if (c->traffic)
+            c->traffic->sent += (uint64_t)n;
     }
     c->blocked = n < 0 || (size_t)n < size;
     return !c->blocked;
@@ -330,6 +334,14 @@ void tfd_conn_outgoing(const struct tfd_conn *c, uint64_t *acknowledged,
         unsent = 0;
     *acknowledged = c->written - (uint64_t)unsent;
     *queued = c->queue.size + (uint64_t)unsent;
+}
+
+void tfd_conn_count(struct tfd_conn *c, struct tfd_traffic *t)
+{
+    struct tfd_traffic *before = c->traffic;
+
+    c->traffic = tfd_traffic_ref(t);
+    tfd_traffic_unref(before);
 }
 
 size_t tfd_conn_queued(const struct tfd_conn *c)

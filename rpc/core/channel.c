@@ -355,8 +355,11 @@ static void dial(struct tfd_channel *ch)
     if (tfd_conn_dial(ch->loop, ch->address, ch->options.dial_timeout_us,
                       &dial_handler, ch, &ch->conn, &st) != TFD_OK)
         dial_failed(ch, &st);
-    else if (ch->by_tcp)
-        tfd_conn_by_tcp(ch->conn);
+    else {
+        tfd_conn_count(ch->conn, ch->options.traffic);
+        if (ch->by_tcp)
+            tfd_conn_by_tcp(ch->conn);
+    }
 }
 
 static void on_timer(struct tfd_timer *t)

@@ -39,6 +39,7 @@ struct tfd_channel_options {
     enum tfd_protocol protocol;       /* UNKNOWN: native first */
     uint64_t dial_timeout_us;
     struct tfd_heartbeat_options heartbeat;
+    struct tfd_traffic *traffic; /* of its connections; borrowed, or NULL */
     /* The connection came up or went away.  May be NULL. */
     void (*changed)(void *ctx, struct tfd_channel *ch, bool up,
                     const struct tfd_status *why);

@@ -31,7 +31,8 @@ struct peer {
     struct tfd_device_name name;
     char task[TFD_DEVICE_NAME_TEXT_SIZE];
     char *address;
-    bool own; /* we are it */
+    bool own;                    /* we are it */
+    struct tfd_traffic *traffic; /* NULL: of no channel yet */
     int number;
     struct line *line; /* NULL: nobody asked for a channel yet */
     struct peer *next; /* of the line */
@@ -94,8 +95,10 @@ static void free_peer(struct peer *peer)
 {
     if (peer && peer->line)
         leave_line(peer);
-    if (peer)
+    if (peer) {
+        tfd_traffic_unref(peer->traffic);
         free(peer->address);
+    }
     free(peer);
 }
 
@@ -481,6 +484,20 @@ static void changed(void *ctx, struct tfd_channel *ch, bool up,
                 f->changed(f, x->number, up, why);
 }
 
+struct tfd_traffic *tfd_peers_traffic(struct tfd_peers *p, int i)
+{
+    struct peer *peer = i >= 0 && i < p->count ? p->peers[i] : NULL;
+
+    if (peer && !peer->own && !peer->traffic)
+        peer->traffic = tfd_traffic_new();
+    return peer ? peer->traffic : NULL;
+}
+
+struct tfd_traffic *tfd_peers_traffic_made(const struct tfd_peers *p, int i)
+{
+    return i >= 0 && i < p->count ? p->peers[i]->traffic : NULL;
+}
+
 static struct line *new_line(struct tfd_peers *p, const struct peer *peer)
 {
     size_t size = strlen(peer->address) + 1;
@@ -488,6 +505,7 @@ static struct line *new_line(struct tfd_peers *p, const struct peer *peer)
     struct tfd_channel_options o = {
         .self = p->self,
         .heartbeat = p->heartbeat,
+        .traffic = tfd_peers_traffic(p, peer->number),
         .dial_timeout_us = DIAL_TIMEOUT_US,
         .changed = changed,
         .ctx = l,

@@ -81,5 +81,10 @@ int tfd_peers_self(const struct tfd_peers *p);
 struct tfd_channel *tfd_peers_channel(struct tfd_peers *p, int i);
 /* The same, but NULL where there is none yet. */
 struct tfd_channel *tfd_peers_made(const struct tfd_peers *p, int i);
+/* What goes to task i and comes from there, of the cluster that we were started
+ * with; NULL for the own task, tasks of other clusters or without memory. */
+struct tfd_traffic *tfd_peers_traffic(struct tfd_peers *p, int i);
+/* The same, but NULL where there was none yet. */
+struct tfd_traffic *tfd_peers_traffic_made(const struct tfd_peers *p, int i);
 
 #endif

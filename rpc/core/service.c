@@ -67,6 +67,9 @@ struct tfd_service {
     struct tfd_loop *loop;
     struct tfd_heartbeat_options heartbeat;
     struct tfd_links links;
+    struct tfd_traffic *traffic; /* NULL: no memory */
+    struct tfd_traffic *(*on_hello)(void *ctx, struct tfd_str task);
+    void *on_hello_ctx;
     struct tfd_admission admission;
     struct tfd_inflate_line inflate_line;
     struct binding methods[TFD_METHOD_END];
@@ -115,6 +118,7 @@ struct tfd_service *tfd_service_new(struct tfd_loop *l, struct tfd_status *st)
     }
     s->loop = l;
     s->drained_post.run = run_drained;
+    s->traffic = tfd_traffic_new();
     tfd_admission_init(&s->admission, l);
     tfd_inflate_line_init(&s->inflate_line, l);
     return s;
@@ -126,6 +130,7 @@ void tfd_service_free(struct tfd_service *s)
     if (!s)
         return;
     tfd_links_deinit(&s->links);
+    tfd_traffic_unref(s->traffic);
     tfd_admission_deinit(&s->admission);
     tfd_inflate_line_deinit(&s->inflate_line);
     free(s);
@@ -154,6 +159,29 @@ tfd_service_heartbeat(const struct tfd_service *s)
 struct tfd_links *tfd_service_links(struct tfd_service *s)
 {
     return &s->links;
+}
+
+struct tfd_traffic *tfd_service_traffic(struct tfd_service *s)
+{
+    return s->traffic;
+}
+
+void tfd_service_on_hello(struct tfd_service *s,
+                          struct tfd_traffic *(*fn)(void *ctx,
+                                                    struct tfd_str task),
+                          void *ctx)
+{
+    s->on_hello = fn;
+    s->on_hello_ctx = ctx;
+}
+
+struct tfd_traffic *tfd_service_traffic_of(struct tfd_service *s,
+                                           struct tfd_str task)
+{
+    struct tfd_traffic *t =
+        s->on_hello ? s->on_hello(s->on_hello_ctx, task) : NULL;
+
+    return t ? t : s->traffic;
 }
 
 struct tfd_admission *tfd_service_admission(struct tfd_service *s)

@@ -14,6 +14,7 @@
 #include "common/measure/histogram.h"
 #include "rpc/conn/loop.h"
 #include "rpc/conn/origin.h"
+#include "rpc/conn/traffic.h"
 #include "rpc/core/admission.h"
 #include "rpc/core/heartbeat.h"
 #include "rpc/core/inflate_line.h"
@@ -139,6 +140,16 @@ void tfd_service_watch(struct tfd_service *s,
 const struct tfd_heartbeat_options *
 tfd_service_heartbeat(const struct tfd_service *s);
 struct tfd_links *tfd_service_links(struct tfd_service *s);
+/* Of connections that have come and have not said which task they are of. */
+struct tfd_traffic *tfd_service_traffic(struct tfd_service *s);
+/* fn says where those of a task count, which has said its name; NULL: there. */
+void tfd_service_on_hello(struct tfd_service *s,
+                          struct tfd_traffic *(*fn)(void *ctx,
+                                                    struct tfd_str task),
+                          void *ctx);
+/* For transports: what the connection of this task counts for. */
+struct tfd_traffic *tfd_service_traffic_of(struct tfd_service *s,
+                                           struct tfd_str task);
 struct tfd_admission *tfd_service_admission(struct tfd_service *s);
 struct tfd_inflate_line *tfd_service_inflate_line(struct tfd_service *s);
 /* 0 when the path is not in the table. */

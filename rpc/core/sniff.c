@@ -137,6 +137,7 @@ void tfd_sniff_accept(void *sniff, struct tfd_conn *c)
         return; /* without a handler the listener closes it */
     f->sniff = sniff;
     f->conn = c;
+    tfd_conn_count(c, tfd_service_traffic(f->sniff->service));
     tfd_timer_init(&f->timer, tfd_conn_loop(c), too_slow);
     if (tfd_timer_start(&f->timer, TFD_HANDSHAKE_MS * UINT64_C(1000), NULL) !=
         TFD_OK) {

@@ -98,6 +98,9 @@ static void hello(struct tfd_native *n, struct tfd_native_call *c)
         tfd_native_call_answer(&c->call, &st, NULL);
         return;
     }
+    if (n->conn)
+        tfd_conn_count(
+            n->conn, tfd_service_traffic_of(n->service, tfd_str_of(peer.task)));
     tfd_message_init(&m, true);
     tfd_peer_info_encode(&m.proto, n->self);
     tfd_native_call_answer(&c->call, NULL, &m);

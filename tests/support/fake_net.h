@@ -154,6 +154,12 @@ void tfd_conn_outgoing(const struct tfd_conn *c, uint64_t *acknowledged,
     *acknowledged = c->written - c->out.size;
 }
 
+void tfd_conn_count(struct tfd_conn *c, struct tfd_traffic *t)
+{
+    (void)c;
+    (void)t;
+}
+
 void tfd_conn_pause(struct tfd_conn *c)
 {
     c->paused = true;
