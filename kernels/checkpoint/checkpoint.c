@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE 1 /* nanosleep */
 
+#include "common/base/clock.h"
 #include "common/thread/halt.h"
 #include "kernels/checkpoint/bundle_merge.h"
 #include "kernels/checkpoint/bundle_writer.h"
@@ -16,6 +17,7 @@
 #include "kernels/checkpoint/checkpoint_reader.h"
 #include "kernels/core/families.h"
 #include "kernels/io/file_check.h"
+#include "kernels/checkpoint/save_counts.h"
 #include "kernels/checkpoint/slices_writer.h"
 
 #include <stdlib.h>
@@ -74,6 +76,24 @@ static enum tfd_code check_counts(const struct tfd_kctx *k, int64_t count,
     return TFD_OK;
 }
 
+/* Runs one of the functions that save, and counts it. */
+static enum tfd_code save_counted(struct tfd_kctx *k, int fixed,
+                                  enum tfd_code (*save)(struct tfd_kctx *k,
+                                                        int fixed,
+                                                        struct tfd_status *st),
+                                  struct tfd_status *st)
+{
+    int64_t begun_us = tfd_clock_now_us();
+    enum tfd_code rc = save(k, fixed, st);
+    uint64_t bytes = 0;
+
+    for (int i = fixed; i < k->in_count; i++)
+        bytes += tfd_tensor_size(&k->in[i]);
+    tfd_save_counts_add((uint64_t)(tfd_clock_now_us() - begun_us), bytes,
+                        rc != TFD_OK);
+    return rc;
+}
+
 static enum tfd_code save_one(struct tfd_bundle_writer *w, struct tfd_str name,
                               struct tfd_str spec, const struct tfd_tensor *t,
                               struct tfd_status *st)
@@ -87,9 +107,10 @@ static enum tfd_code save_one(struct tfd_bundle_writer *w, struct tfd_str name,
     return tfd_bundle_writer_add_slice(w, name, &whole, &slice, t, st);
 }
 
-static enum tfd_code save_v2_compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code save_v2(struct tfd_kctx *k, int fixed,
+                             struct tfd_status *st)
 {
-    int count = k->in_count - SAVE_V2_FIXED;
+    int count = k->in_count - fixed;
     struct tfd_file_access *access;
     struct tfd_bundle_writer w;
     enum tfd_code rc = TFD_OK;
@@ -99,11 +120,16 @@ static enum tfd_code save_v2_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_bundle_writer_open(&w, access, string_at(&k->in[0], 0), st));
     for (int i = 0; i < count && rc == TFD_OK; i++)
         rc = save_one(&w, string_at(&k->in[1], i), string_at(&k->in[2], i),
-                      &k->in[SAVE_V2_FIXED + i], st);
+                      &k->in[fixed + i], st);
     if (rc == TFD_OK)
         rc = tfd_bundle_writer_finish(&w, st);
     tfd_bundle_writer_deinit(&w);
     return rc;
+}
+
+static enum tfd_code save_v2_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    return save_counted(k, SAVE_V2_FIXED, save_v2, st);
 }
 
 /* ---- SaveSlices, Save ---------------------------------------------------- */
@@ -166,12 +192,12 @@ static enum tfd_code save_v1(struct tfd_kctx *k, int fixed,
 static enum tfd_code save_slices_compute(struct tfd_kctx *k,
                                          struct tfd_status *st)
 {
-    return save_v1(k, SAVE_SLICES_FIXED, st);
+    return save_counted(k, SAVE_SLICES_FIXED, save_v1, st);
 }
 
 static enum tfd_code save_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    return save_v1(k, SAVE_FIXED, st);
+    return save_counted(k, SAVE_FIXED, save_v1, st);
 }
 
 /* ---- RestoreV2 ----------------------------------------------------------- */
