@@ -154,3 +154,23 @@ struct tfd_worker_counts tfd_worker_counts(struct tfd_worker_service *w)
         c.resources += tfd_containers_count(w->devices.device[i].containers);
     return c;
 }
+
+void tfd_worker_each_resource(struct tfd_worker_service *w, int max,
+                              void (*fn)(void *ctx, const char *device,
+                                         struct tfd_containers_item *item),
+                              void *ctx)
+{
+    struct tfd_containers_item *items = calloc((size_t)max, sizeof(*items));
+
+    for (int d = 0; items && d < w->devices.count && max > 0; d++) {
+        int n =
+            tfd_containers_list(w->devices.device[d].containers, max, items);
+
+        for (int i = 0; i < n; i++) {
+            fn(ctx, w->devices.device[d].attributes.name, &items[i]);
+            tfd_resource_unref(items[i].resource);
+        }
+        max -= n;
+    }
+    free(items);
+}

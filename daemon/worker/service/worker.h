@@ -87,4 +87,12 @@ struct tfd_worker_counts {
 };
 struct tfd_worker_counts tfd_worker_counts(struct tfd_worker_service *w);
 
+/* Resources of the task's devices, `max` at most of all; those of isolated
+ * sessions are not among them. */
+struct tfd_containers_item;
+void tfd_worker_each_resource(struct tfd_worker_service *w, int max,
+                              void (*fn)(void *ctx, const char *device,
+                                         struct tfd_containers_item *item),
+                              void *ctx);
+
 #endif

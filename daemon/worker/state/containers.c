@@ -147,6 +147,49 @@ int tfd_containers_count(struct tfd_containers *c)
     return count;
 }
 
+static void copy_name(char *to, const char *name)
+{
+    size_t size = strlen(name);
+
+    if (size >= TFD_CONTAINERS_TEXT_SIZE)
+        size = TFD_CONTAINERS_TEXT_SIZE - 1;
+    memcpy(to, name, size);
+    to[size] = '\0';
+}
+
+static int list_entries(const struct container *from, int max,
+                        struct tfd_containers_item *out)
+{
+    const struct tfd_map_entry *e;
+    size_t at = 0;
+    int count = 0;
+
+    while (count < max && tfd_map_next(&from->entries, &at, &e))
+        for (const struct entry *x = (struct entry *)e->value; x && count < max;
+             x = x->next) {
+            out[count].resource = tfd_resource_ref(x->resource);
+            copy_name(out[count].container, from->name);
+            copy_name(out[count].name, x->name);
+            count++;
+        }
+    return count;
+}
+
+int tfd_containers_list(struct tfd_containers *c, int max,
+                        struct tfd_containers_item *out)
+{
+    const struct tfd_map_entry *e;
+    size_t at = 0;
+    int count = 0;
+
+    tfd_lock(&c->lock);
+    while (count < max && tfd_map_next(&c->by_name, &at, &e))
+        count += list_entries((struct container *)e->value, max - count,
+                              out + count);
+    tfd_unlock(&c->lock);
+    return count;
+}
+
 /* ---- Names --------------------------------------------------------------- */
 
 /* [A-Za-z0-9.][A-Za-z0-9_./-]* */

@@ -20,6 +20,8 @@ struct tfd_containers;
 struct tfd_device;
 struct tfd_loop;
 
+#define TFD_CONTAINERS_TEXT_SIZE 260
+
 struct tfd_containers *tfd_containers_new(struct tfd_status *st);
 void tfd_containers_free(struct tfd_containers *c);
 /* Lets go of everything in the container; unknown ones are ignored. */
@@ -28,6 +30,17 @@ void tfd_containers_clear(struct tfd_containers *c, struct tfd_str name);
 void tfd_containers_clear_all(struct tfd_containers *c);
 /* Resources in all containers. */
 int tfd_containers_count(struct tfd_containers *c);
+
+/* One of them, with copies of its names, cut where they are longer. */
+struct tfd_containers_item {
+    struct tfd_resource *resource; /* counted: the caller's to let go of */
+    char container[TFD_CONTAINERS_TEXT_SIZE];
+    char name[TFD_CONTAINERS_TEXT_SIZE];
+};
+/* Up to `max` of them, in no order; returns how many.  The lock is held while
+ * names are copied, some 100 ns for each. */
+int tfd_containers_list(struct tfd_containers *c, int max,
+                        struct tfd_containers_item *out);
 
 struct tfd_rt {
     const char *device;    /* full name */
