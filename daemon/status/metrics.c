@@ -1,256 +1,278 @@
 /*
- * metrics.c - see metrics.h.
+ * metrics.c - see metrics.h: the page, and one row for each metric.  What has
+ * labels is put together in metric_families.c.
  */
 #include "daemon/status/metrics.h"
 
-#include "common/base/alloc.h"
-#include "common/base/atomic.h"
-#include "config/version.h"
-#include "cuda/device/cuda_device.h"
-#include "daemon/eager/eager.h"
 #include "daemon/master/session/master.h"
-#include "daemon/status/view.h"
-#include "daemon/worker/service/worker.h"
+#include "daemon/status/metric_families.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
-static const char text_metrics[] = "text/plain; version=0.0.4; charset=utf-8";
-
-static void metric(struct tfd_bytes *b, const char *name, const char *type,
-                   const char *help, double value)
-{
-    tfd_bytes_printf(b, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", name, help,
-                     name, type, name, value);
-}
-
-static size_t resident_bytes(void)
-{
-    unsigned long long size = 0, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-
-    if (!f)
-        return 0;
-    if (fscanf(f, "%llu %llu", &size, &resident) != 2)
-        resident = 0;
-    fclose(f);
-    return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* One family of samples by method. */
-static void rpc_family(struct tfd_bytes *b, const struct tfd_view *v,
-                       const char *name, const char *help,
-                       double (*value)(const struct tfd_method_stats *m))
-{
-    tfd_bytes_printf(b, "# HELP %s %s\n# TYPE %s counter\n", name, help, name);
-    for (int m = 1; m < TFD_METHOD_END; m++) {
-        const char *path = tfd_service_path((enum tfd_method_number)m);
-        const struct tfd_method_stats *stats;
-
-        if (!path)
-            continue;
-        stats = tfd_service_stats(v->service, (enum tfd_method_number)m);
-        if (stats && stats->calls > 0)
-            tfd_bytes_printf(b, "%s{method=\"%s\"} %.17g\n", name, path + 1,
-                             value(stats));
+/* The figure of a metric without labels. */
+#define VALUE(name, expression)                                    \
+    static double name##_value(const struct tfd_metrics_scrape *s) \
+    {                                                              \
+        return (double)(expression);                               \
     }
-}
 
-static double calls_of(const struct tfd_method_stats *m)
-{
-    return (double)m->calls;
-}
+VALUE(up, (double)(tfd_loop_now_us(s->v->loop) - s->v->start_us) / 1e6)
+VALUE(connections, tfd_view_connections(s->v))
+VALUE(refused, tfd_view_refused(s->v))
+VALUE(sessions, tfd_master_session_count(s->v->master))
+VALUE(abandoned, tfd_master_abandoned(s->v->master))
+VALUE(steps_running, tfd_master_step_count(s->v->master))
+VALUE(steps, tfd_master_steps_done(s->v->master))
+VALUE(steps_failed, tfd_master_steps_failed(s->v->master))
+VALUE(steps_timed_out, tfd_master_steps_timed_out(s->v->master))
+VALUE(worker_sessions, s->worker.sessions)
+VALUE(worker_graphs, s->worker.graphs)
+VALUE(worker_steps_running, s->worker.steps)
+VALUE(worker_steps, s->worker.steps_done)
+VALUE(worker_abandoned, s->worker.abandoned)
+VALUE(rpc_inflight, tfd_service_in_flight(s->v->service))
+VALUE(tensor_bytes, s->memory.in_use)
+VALUE(tensor_cached, s->memory.cached)
+VALUE(memory_limit, s->v->config->memory_limit)
+VALUE(contexts, s->eager.contexts)
+VALUE(contexts_abandoned, s->eager.abandoned)
+VALUE(handles, s->eager.handles)
+VALUE(functions, s->eager.functions)
+VALUE(eager_graphs, s->eager.graphs)
+VALUE(runs_running, s->eager.runs)
+VALUE(runs, s->eager.runs_done)
+VALUE(intake_waiting, tfd_service_admission(s->v->service)->waiting)
+VALUE(admission_waiting, tfd_service_admission(s->v->service)->waiting_size)
+VALUE(intake_pauses, tfd_service_admission(s->v->service)->pauses)
+VALUE(intake_late, tfd_service_admission(s->v->service)->late)
+VALUE(writes, s->saves.saves)
+VALUE(write_failures, s->saves.failures)
+VALUE(write_bytes, s->saves.bytes)
+VALUE(cpu, s->process.cpu_seconds)
+VALUE(open_fds, s->process.open_fds)
+VALUE(max_fds, s->process.max_fds)
+VALUE(virtual_bytes, s->process.virtual_bytes)
+VALUE(resident_bytes, s->process.resident_bytes)
+VALUE(threads, s->process.threads)
+VALUE(start_seconds, s->process.start_seconds)
 
-static double failures_of(const struct tfd_method_stats *m)
-{
-    return (double)m->failures;
-}
+#define COUNTER TFD_METRIC_COUNTER
+#define GAUGE TFD_METRIC_GAUGE
+#define HISTOGRAM TFD_METRIC_HISTOGRAM
+#define GPU(member) \
+    .put = tfd_metric_families_gpu, .at = TFD_METRIC_GPU_##member
+#define RPC(member) \
+    .put = tfd_metric_families_rpc, .at = TFD_METRIC_RPC_##member
 
-static double seconds_of(const struct tfd_method_stats *m)
-{
-    return (double)m->durations.sum_us / 1e6;
-}
+/* clang-format off */
+const struct tfd_metric tfd_metrics[] = {
+    {"tfd_build_info", GAUGE, "version", "version of this server; always 1",
+     .put = tfd_metric_families_build},
+    {"tfd_role_info", GAUGE, "job, task", "the task this server is; always 1",
+     .put = tfd_metric_families_role},
+    {"tfd_up_seconds", GAUGE, NULL, "time since the start", .value = up_value},
 
-static void build_info(struct tfd_bytes *b, const struct tfd_view *v)
-{
-    const struct tfd_cluster *c = &v->config->cluster;
+    {"tfd_sessions", GAUGE, NULL, "sessions open on this master",
+     .value = sessions_value},
+    {"tfd_sessions_abandoned_total", COUNTER, NULL,
+     "sessions closed because their clients had left",
+     .value = abandoned_value},
+    {"tfd_steps_running", GAUGE, NULL, "steps of those sessions",
+     .value = steps_running_value},
+    {"tfd_steps_total", COUNTER, NULL, "steps that ended",
+     .value = steps_value},
+    {"tfd_steps_failed_total", COUNTER, NULL, "of those, with an error",
+     .value = steps_failed_value},
+    {"tfd_steps_timed_out_total", COUNTER, NULL,
+     "of those, because they had lasted as long as their client lets them",
+     .value = steps_timed_out_value},
+    {"tfd_step_duration_seconds", HISTOGRAM, NULL,
+     "steps of this master, from the call to the end of the last part, with "
+     "the wait for their plan; partial runs are left out",
+     .put = tfd_metric_families_step_times},
 
-    tfd_bytes_printf(b,
-                     "# HELP tfd_build_info version of this server\n"
-                     "# TYPE tfd_build_info gauge\n"
-                     "tfd_build_info{version=\"%s\"} 1\n"
-                     "# HELP tfd_role_info the task this server is\n"
-                     "# TYPE tfd_role_info gauge\n"
-                     "tfd_role_info{job=\"%s\",task=\"%d\"} 1\n",
-                     TFD_VERSION, c->job_name, c->task_index);
-}
+    {"tfd_worker_sessions", GAUGE, NULL,
+     "sessions of all masters that this worker takes part in",
+     .value = worker_sessions_value},
+    {"tfd_worker_sessions_abandoned_total", COUNTER, NULL,
+     "of those, dropped because their masters had left",
+     .value = worker_abandoned_value},
+    {"tfd_worker_graphs", GAUGE, NULL, "graphs registered here",
+     .value = worker_graphs_value},
+    {"tfd_worker_steps_running", GAUGE, NULL,
+     "steps of all masters that compute here",
+     .value = worker_steps_running_value},
+    {"tfd_worker_steps_total", COUNTER, NULL,
+     "steps of all masters that this worker took part in",
+     .value = worker_steps_value},
 
-/* What there is of one GPU. */
-struct gpu_figures {
-    struct tfd_cuda_memory_pool_stats memory;
-    size_t graphs, graph_launches, peer_bytes;
+    {"tfd_global_step", GAUGE, "container",
+     "value of the variable global_step where this task holds one as a whole "
+     "number in host memory, read when it is asked for",
+     .put = tfd_metric_families_global_step},
+    {"tfd_variables", GAUGE, NULL, "variables of this task's devices",
+     .put = tfd_metric_families_variables},
+    {"tfd_variable_bytes", GAUGE, NULL, "memory of their values",
+     .put = tfd_metric_families_variable_bytes},
+    {"tfd_queue_elements", GAUGE, "device, container, queue",
+     "elements in a queue of this task", .put = tfd_metric_families_queues},
+
+    {"tfd_eager_contexts", GAUGE, NULL,
+     "coordinators of TensorFlow 2 that work with this task",
+     .value = contexts_value},
+    {"tfd_eager_contexts_abandoned_total", COUNTER, NULL,
+     "contexts closed because nobody spoke to them any more",
+     .value = contexts_abandoned_value},
+    {"tfd_eager_handles", GAUGE, NULL, "values kept for coordinators",
+     .value = handles_value},
+    {"tfd_eager_functions", GAUGE, NULL, "functions of coordinators",
+     .value = functions_value},
+    {"tfd_eager_graphs", GAUGE, NULL, "single ops kept compiled",
+     .value = eager_graphs_value},
+    {"tfd_eager_runs_running", GAUGE, NULL,
+     "ops and functions of coordinators under way",
+     .value = runs_running_value},
+    {"tfd_eager_runs_total", COUNTER, NULL,
+     "ops and functions of coordinators that ended", .value = runs_value},
+
+    {"tfd_connections", GAUGE, NULL, "accepted connections",
+     .value = connections_value},
+    {"tfd_connections_refused_total", COUNTER, NULL,
+     "connections closed at once, being too many", .value = refused_value},
+    {"tfd_peer_up", GAUGE, "peer",
+     "1 while this task has a connection to the other, 0 where it had one or "
+     "tried; of tasks that it asked for something",
+     .put = tfd_metric_families_peer_up},
+    {"tfd_peer_bytes_total", COUNTER, "peer, direction",
+     "sent to and received from a task, whichever of the two has connected; "
+     "peer \"other\": clients, TensorFlow's servers and pages",
+     .put = tfd_metric_families_peer_bytes},
+    {"tfd_rpc_inflight", GAUGE, NULL, "calls not yet answered",
+     .value = rpc_inflight_value},
+    {"tfd_rpc_requests_total", COUNTER, "method", "calls by method",
+     RPC(CALLS)},
+    {"tfd_rpc_failures_total", COUNTER, "method", "failed calls by method",
+     RPC(FAILURES)},
+    {"tfd_rpc_request_bytes_total", COUNTER, "method",
+     "size of the requests by method", RPC(REQUEST_BYTES)},
+    {"tfd_rpc_response_bytes_total", COUNTER, "method",
+     "size of the answers by method", RPC(RESPONSE_BYTES)},
+    {"tfd_rpc_duration_seconds", HISTOGRAM, "method",
+     "time from request to answer by method; what waits, as RecvTensor does "
+     "for its tensor, takes as long as it waits",
+     RPC(DURATION)},
+    {"tfd_intake_waiting", GAUGE, NULL,
+     "connections not read because memory is short",
+     .value = intake_waiting_value},
+    {"tfd_admission_waiting_bytes", GAUGE, NULL,
+     "size of the requests that wait there", .value = admission_waiting_value},
+    {"tfd_intake_pauses_total", COUNTER, NULL,
+     "requests that had to wait for memory", .value = intake_pauses_value},
+    {"tfd_intake_late_total", COUNTER, NULL,
+     "connections ended because requests on them did not come on",
+     .value = intake_late_value},
+
+    {"tfd_memory_bytes", GAUGE, "kind",
+     "memory by kind: tensors that live, cached for reuse, variables (a part "
+     "of the tensors), pushed for steps that have not begun",
+     .put = tfd_metric_families_memory},
+    {"tfd_tensor_bytes", GAUGE, NULL, "memory of live tensors",
+     .value = tensor_bytes_value},
+    {"tfd_tensor_cached_bytes", GAUGE, NULL, "memory kept for reuse",
+     .value = tensor_cached_value},
+    {"tfd_memory_limit_bytes", GAUGE, NULL, "--memory_limit; 0: none",
+     .value = memory_limit_value},
+    {"tfd_gpu_memory_limit_bytes", GAUGE, "device",
+     "what may be taken of a GPU", GPU(LIMIT)},
+    {"tfd_gpu_memory_reserved_bytes", GAUGE, "device",
+     "taken from the driver", GPU(RESERVED)},
+    {"tfd_gpu_memory_bytes", GAUGE, "device", "of live tensors",
+     GPU(IN_USE)},
+    {"tfd_gpu_memory_peak_bytes", GAUGE, "device",
+     "the most there was of them", GPU(PEAK)},
+    {"tfd_gpu_memory_largest_free_bytes", GAUGE, "device",
+     "the largest tensor that fits what is taken", GPU(LARGEST_FREE)},
+    {"tfd_gpu_allocs_total", COUNTER, "device", "buffers given out",
+     GPU(ALLOCS)},
+    {"tfd_gpu_oom_total", COUNTER, "device", "requests that found no room",
+     GPU(FAILURES)},
+    {"tfd_gpu_graphs_total", COUNTER, "device",
+     "parts of steps captured as CUDA graphs", GPU(GRAPHS)},
+    {"tfd_gpu_graph_launches_total", COUNTER, "device",
+     "launches of CUDA graphs", GPU(GRAPH_LAUNCHES)},
+    {"tfd_gpu_peer_bytes_total", COUNTER, "device",
+     "copied from GPUs of other processes", GPU(PEER_BYTES)},
+
+    {"tfd_checkpoint_saves_total", COUNTER, NULL,
+     "checkpoints that the training of --train tried to save; of a task that "
+     "trains",
+     .put = tfd_metric_families_saves},
+    {"tfd_checkpoint_save_failures_total", COUNTER, NULL,
+     "of those, not saved, because the disk is full for example",
+     .put = tfd_metric_families_save_failures},
+    {"tfd_checkpoint_writes_total", COUNTER, NULL,
+     "ops that write a checkpoint, or this task's part of one (SaveV2, "
+     "SaveSlices, Save), whoever runs them",
+     .value = writes_value},
+    {"tfd_checkpoint_write_failures_total", COUNTER, NULL,
+     "of those, with an error", .value = write_failures_value},
+    {"tfd_checkpoint_write_bytes_total", COUNTER, NULL,
+     "size of the tensors that they wrote", .value = write_bytes_value},
+    {"tfd_checkpoint_duration_seconds", GAUGE, NULL,
+     "how long the last one took that wrote all of it",
+     .put = tfd_metric_families_save_duration},
+    {"tfd_checkpoint_age_seconds", GAUGE, NULL, "time since it ended",
+     .put = tfd_metric_families_save_age},
+
+    {"tfd_metric_samples_left_out", GAUGE, NULL,
+     "peers and queues that this answer does not tell of: too many, or names "
+     "that cannot be a label; variables and queues that it did not look at",
+     .put = tfd_metric_families_left_out},
+
+    {"process_cpu_seconds_total", COUNTER, NULL,
+     "processor time of this process", .value = cpu_value},
+    {"process_open_fds", GAUGE, NULL, "open file descriptors",
+     .value = open_fds_value},
+    {"process_max_fds", GAUGE, NULL, "the most there may be; -1: no limit",
+     .value = max_fds_value},
+    {"process_virtual_memory_bytes", GAUGE, NULL, "virtual memory",
+     .value = virtual_bytes_value},
+    {"process_resident_memory_bytes", GAUGE, NULL, "resident memory",
+     .value = resident_bytes_value},
+    {"process_threads", GAUGE, NULL, "threads of this process",
+     .value = threads_value},
+    {"process_start_time_seconds", GAUGE, NULL,
+     "when it was started, since 1970", .value = start_seconds_value},
 };
+/* clang-format on */
 
-static struct gpu_figures gpu_figures(struct tfd_cuda_device *d)
+const int tfd_metrics_count = sizeof(tfd_metrics) / sizeof(tfd_metrics[0]);
+
+static void gather(struct tfd_metrics_scrape *s, const struct tfd_view *v)
 {
-    struct gpu_figures f;
-
-    tfd_cuda_memory_pool_stats(&d->pool, &f.memory);
-    f.graphs = TFD_LOAD_RELAXED(&d->captures.made);
-    f.graph_launches = TFD_LOAD_RELAXED(&d->captures.launches);
-    f.peer_bytes = TFD_LOAD_RELAXED(&d->peer_bytes);
-    return f;
-}
-
-/* One sample for each GPU; nothing where there is none. */
-static void gpu_family(struct tfd_bytes *b, const struct tfd_view *v,
-                       const char *name, const char *type, const char *help,
-                       size_t offset)
-{
-    if (v->gpu_count == 0)
-        return;
-    tfd_bytes_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-    for (int i = 0; i < v->gpu_count; i++) {
-        struct gpu_figures f = gpu_figures(&v->gpus[i]);
-
-        tfd_bytes_printf(b, "%s{device=\"GPU:%d\"} %zu\n", name, i,
-                         *(const size_t *)((const char *)&f + offset));
-    }
-}
-
-#define OF(member) offsetof(struct gpu_figures, memory.member)
-
-static void gpu_metrics(struct tfd_bytes *b, const struct tfd_view *v)
-{
-    gpu_family(b, v, "tfd_gpu_memory_limit_bytes", "gauge",
-               "what may be taken of a GPU", OF(limit));
-    gpu_family(b, v, "tfd_gpu_memory_reserved_bytes", "gauge",
-               "taken from the driver", OF(reserved));
-    gpu_family(b, v, "tfd_gpu_memory_bytes", "gauge", "of live tensors",
-               OF(in_use));
-    gpu_family(b, v, "tfd_gpu_memory_peak_bytes", "gauge",
-               "the most there was of them", OF(peak));
-    gpu_family(b, v, "tfd_gpu_memory_largest_free_bytes", "gauge",
-               "the largest tensor that fits what is taken", OF(largest_free));
-    gpu_family(b, v, "tfd_gpu_allocs_total", "counter", "buffers given out",
-               OF(allocs));
-    gpu_family(b, v, "tfd_gpu_oom_total", "counter",
-               "requests that found no room", OF(failures));
-    gpu_family(b, v, "tfd_gpu_graphs_total", "counter",
-               "parts of steps captured as CUDA graphs",
-               offsetof(struct gpu_figures, graphs));
-    gpu_family(b, v, "tfd_gpu_graph_launches_total", "counter",
-               "launches of CUDA graphs",
-               offsetof(struct gpu_figures, graph_launches));
-    gpu_family(b, v, "tfd_gpu_peer_bytes_total", "counter",
-               "copied from GPUs of other processes",
-               offsetof(struct gpu_figures, peer_bytes));
-}
-
-/* Of a task that trains; only a chief's counters ever grow. */
-static void save_metrics(struct tfd_bytes *b, const struct tfd_view *v)
-{
-    if (!v->config->train)
-        return;
-    metric(b, "tfd_checkpoint_saves_total", "counter",
-           "checkpoints that the training of --train tried to save",
-           (double)TFD_LOAD_RELAXED(v->saves));
-    metric(b, "tfd_checkpoint_save_failures_total", "counter",
-           "of those, not saved, because the disk is full for example",
-           (double)TFD_LOAD_RELAXED(v->save_failures));
-}
-
-/* Of TensorFlow 2's coordinators. */
-static void eager_metrics(struct tfd_bytes *b, const struct tfd_view *v)
-{
-    struct tfd_eager_counts n = tfd_eager_counts(v->eager);
-
-    metric(b, "tfd_eager_contexts", "gauge",
-           "coordinators of TensorFlow 2 that work with this task", n.contexts);
-    metric(b, "tfd_eager_contexts_abandoned_total", "counter",
-           "contexts closed because nobody spoke to them any more",
-           (double)n.abandoned);
-    metric(b, "tfd_eager_handles", "gauge", "values kept for coordinators",
-           (double)n.handles);
-    metric(b, "tfd_eager_functions", "gauge", "functions of coordinators",
-           (double)n.functions);
-    metric(b, "tfd_eager_graphs", "gauge", "single ops kept compiled",
-           (double)n.graphs);
-    metric(b, "tfd_eager_runs_running", "gauge",
-           "ops and functions of coordinators under way", n.runs);
-    metric(b, "tfd_eager_runs_total", "counter",
-           "ops and functions of coordinators that ended", (double)n.runs_done);
+    s->v = v;
+    s->worker = tfd_worker_counts(v->worker);
+    s->eager = tfd_eager_counts(v->eager);
+    tfd_alloc_stats(&s->memory);
+    tfd_process_facts(&s->process);
+    tfd_save_counts(&s->saves);
+    s->resources = tfd_resource_sums_new(v->worker);
 }
 
 int tfd_metrics_page(void *self, struct tfd_page *p)
 {
-    const struct tfd_view *v = self;
-    struct tfd_bytes *b = p->body;
-    struct tfd_master *m = v->master;
-    struct tfd_worker_counts worker = tfd_worker_counts(v->worker);
-    const struct tfd_admission *admission = tfd_service_admission(v->service);
-    struct tfd_alloc_stats memory;
-    uint64_t up = tfd_loop_now_us(v->loop) - v->start_us;
+    struct tfd_metrics_scrape s;
+    struct tfd_metric_text text = {.out = p->body};
 
-    p->content_type = text_metrics;
-    tfd_alloc_stats(&memory);
-    build_info(b, v);
-    metric(b, "tfd_up_seconds", "gauge", "time since the start",
-           (double)up / 1e6);
-    metric(b, "tfd_connections", "gauge", "accepted connections",
-           tfd_view_connections(v));
-    metric(b, "tfd_connections_refused_total", "counter",
-           "connections closed at once, being too many",
-           (double)tfd_view_refused(v));
-    metric(b, "tfd_sessions", "gauge", "sessions open on this master",
-           tfd_master_session_count(m));
-    metric(b, "tfd_sessions_abandoned_total", "counter",
-           "sessions closed because their clients had left",
-           (double)tfd_master_abandoned(m));
-    metric(b, "tfd_worker_sessions", "gauge",
-           "sessions of all masters that this worker takes part in",
-           worker.sessions);
-    metric(b, "tfd_worker_graphs", "gauge", "graphs registered here",
-           worker.graphs);
-    metric(b, "tfd_worker_steps_running", "gauge",
-           "steps of all masters that compute here", worker.steps);
-    metric(b, "tfd_worker_steps_total", "counter",
-           "steps of all masters that this worker took part in",
-           (double)worker.steps_done);
-    metric(b, "tfd_worker_sessions_abandoned_total", "counter",
-           "of those, dropped because their masters had left",
-           (double)worker.abandoned);
-    metric(b, "tfd_steps_running", "gauge", "steps of those sessions",
-           tfd_master_step_count(m));
-    metric(b, "tfd_steps_total", "counter", "steps that ended",
-           (double)tfd_master_steps_done(m));
-    metric(b, "tfd_rpc_inflight", "gauge", "calls not yet answered",
-           tfd_service_in_flight(v->service));
-    metric(b, "tfd_tensor_bytes", "gauge", "memory of live tensors",
-           (double)memory.in_use);
-    metric(b, "tfd_tensor_cached_bytes", "gauge", "memory kept for reuse",
-           (double)memory.cached);
-    metric(b, "tfd_memory_limit_bytes", "gauge", "--memory_limit; 0: none",
-           (double)v->config->memory_limit);
-    eager_metrics(b, v);
-    gpu_metrics(b, v);
-    save_metrics(b, v);
-    metric(b, "tfd_intake_waiting", "gauge",
-           "connections not read because memory is short", admission->waiting);
-    metric(b, "tfd_admission_waiting_bytes", "gauge",
-           "size of the requests that wait there",
-           (double)admission->waiting_size);
-    metric(b, "tfd_intake_pauses_total", "counter",
-           "requests that had to wait for memory", (double)admission->pauses);
-    metric(b, "tfd_intake_late_total", "counter",
-           "connections ended because requests on them did not come on",
-           (double)admission->late);
-    metric(b, "process_resident_memory_bytes", "gauge", "resident memory",
-           (double)resident_bytes());
-    rpc_family(b, v, "tfd_rpc_requests_total", "calls by method", calls_of);
-    rpc_family(b, v, "tfd_rpc_failures_total", "failed calls by method",
-               failures_of);
-    rpc_family(b, v, "tfd_rpc_duration_seconds_total",
-               "time from request to answer by method", seconds_of);
+    p->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    gather(&s, self);
+    for (int i = 0; i < tfd_metrics_count; i++) {
+        const struct tfd_metric *m = &tfd_metrics[i];
+
+        tfd_metric_text_begin(&text, m->name, m->type, m->help);
+        if (m->put)
+            m->put(&text, &s, m->at);
+        else
+            tfd_metric_text_put(&text, NULL, 0, m->value(&s));
+    }
+    tfd_resource_sums_free(s.resources);
     return 200;
 }

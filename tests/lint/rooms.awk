@@ -30,7 +30,7 @@ BEGIN {
     may["client"]        = "client rpc kernels config common daemon/server.h"
     may["examples"]      = "client"
     may["packaging"]     = "config common"
-    may["tools"]         = "kernels common"
+    may["tools"]         = "kernels common daemon/status/metrics.h"
 
     # Rooms of its own layer that a room may include beside itself.
     beside["common/base"] = "proto thread"
