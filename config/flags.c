@@ -2,7 +2,7 @@
  * flags.c - the sources of configuration, in the order of their rank; see
  * flags.h.
  *
- *     scan_arguments            argv -> settings       mistakes: exit 64
+ *     tfd_flags_scan            argv -> settings       mistakes: exit 64
  *     tfd_flags_read_file       --config -> settings
  *     tfd_tf_config_parse       TF_CONFIG -> cluster, task, protocol
  *     tfd_flags_choose_cluster  the source of the cluster, and this task
@@ -55,6 +55,7 @@ const char *tfd_flags_said(const struct tfd_flags_parse *p, const char *name,
 
 static void fail_unknown_flag(struct tfd_flags_parse *p, const char *argument)
 {
+    const struct tfd_option_table *t = p->settings.table;
     char name[80];
     int nearest;
 
@@ -64,14 +65,14 @@ static void fail_unknown_flag(struct tfd_flags_parse *p, const char *argument)
                        "not an option; options look like --port=2222");
         return;
     }
-    nearest = tfd_option_nearest(name + strspn(name, "-"));
+    nearest = tfd_option_nearest(t, name + strspn(name, "-"));
     if (nearest < 0)
         tfd_report_add(&p->errors, name, NULL,
                        "no such option; --help lists them");
     else
         tfd_report_add(&p->errors, name, NULL,
                        "no such option; did you mean --%s?",
-                       tfd_options[nearest].name);
+                       t->rows[nearest].name);
 }
 
 /* A switch: --x, --x=true, --nox. */
@@ -79,14 +80,15 @@ static bool scan_switch(struct tfd_flags_parse *p, const char *name,
                         size_t size)
 {
     bool negated = size > 2 && strncmp(name, "no", 2) == 0;
-    int option = tfd_option_find(name, size);
+    const struct tfd_option_table *t = p->settings.table;
+    int option = tfd_option_find(t, name, size);
     const char *text = name[size] == '=' ? name + size + 1 : "true";
 
     if (option < 0 && negated && name[size] == '\0') {
-        option = tfd_option_find(name + 2, size - 2);
+        option = tfd_option_find(t, name + 2, size - 2);
         text = "false";
     }
-    if (option < 0 || tfd_options[option].value)
+    if (option < 0 || t->rows[option].value)
         return false;
     tfd_flags_put(p, option, TFD_ORIGIN_FLAG, text);
     return true;
@@ -96,6 +98,7 @@ static bool scan_switch(struct tfd_flags_parse *p, const char *name,
 static int scan_one(struct tfd_flags_parse *p, int argc, char *const argv[],
                     int at)
 {
+    const struct tfd_option_table *t = p->settings.table;
     const char *argument = argv[at];
     const char *name = argument + 2;
     size_t size;
@@ -103,12 +106,14 @@ static int scan_one(struct tfd_flags_parse *p, int argc, char *const argv[],
 
     if (strcmp(argument, "-h") == 0)
         name = "help";
+    else if (argument[0] != '-' && p->word_count < p->words_max)
+        return p->words[p->word_count++] = argument, 1;
     else if (strncmp(argument, "--", 2) != 0)
         return fail_unknown_flag(p, argument), 1;
     size = strcspn(name, "=");
     if (scan_switch(p, name, size))
         return 1;
-    option = tfd_option_find(name, size);
+    option = tfd_option_find(t, name, size);
     if (option < 0)
         return fail_unknown_flag(p, argument), 1;
     if (name[size] == '=')
@@ -116,18 +121,17 @@ static int scan_one(struct tfd_flags_parse *p, int argc, char *const argv[],
     if (at + 1 < argc && strncmp(argv[at + 1], "--", 2) != 0)
         return tfd_flags_put(p, option, TFD_ORIGIN_FLAG, argv[at + 1]), 2;
     tfd_report_add(&p->errors, argument, NULL, "no value; write %s=%s",
-                   argument, tfd_options[option].value);
+                   argument, t->rows[option].value);
     return 1;
 }
 
-static void scan_arguments(struct tfd_flags_parse *p, int argc,
-                           char *const argv[])
+void tfd_flags_scan(struct tfd_flags_parse *p, int argc, char *const argv[])
 {
     for (int at = 1; at < argc;)
         at += scan_one(p, argc, argv, at);
 }
 
-static bool is_switched_on(const struct tfd_flags_parse *p, const char *name)
+bool tfd_flags_on(const struct tfd_flags_parse *p, const char *name)
 {
     bool on = false;
 
@@ -222,9 +226,9 @@ static int answer_flags(struct tfd_flags_parse *p, const char *tf_config,
         tfd_report_print(&p->errors, err, "tfd: ");
         return TFD_EXIT_USAGE;
     }
-    if (is_switched_on(p, "help"))
+    if (tfd_flags_on(p, "help"))
         return tfd_help_print(to), TFD_EXIT_OK;
-    if (is_switched_on(p, "version"))
+    if (tfd_flags_on(p, "version"))
         return tfd_help_version(to), TFD_EXIT_OK;
     read_all(p, tf_config);
     if (p->errors.count == 0 && p->out->check_config)
@@ -255,8 +259,9 @@ int tfd_flags_parse(struct tfd_config *out, int argc, char *const argv[],
         return TFD_EXIT_OS;
     }
     p->out = out;
+    p->settings.table = &tfd_option_daemon;
     tfd_tf_config_init(&p->tf);
-    scan_arguments(p, argc, argv);
+    tfd_flags_scan(p, argc, argv);
     code = answer_flags(p, tf_config, to, err);
     tfd_tf_config_deinit(&p->tf);
     tfd_settings_deinit(&p->settings);

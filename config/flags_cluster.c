@@ -117,7 +117,7 @@ static void compare_texts(struct tfd_flags_parse *p, const char *name,
     char path[TFD_FLAGS_PATH_SIZE];
 
     if (!flag) {
-        tfd_flags_put(p, tfd_option_find(name, strlen(name)),
+        tfd_flags_put(p, tfd_option_find(p->settings.table, name, strlen(name)),
                       TFD_ORIGIN_TF_CONFIG, text);
         return;
     }
@@ -157,7 +157,7 @@ static void merge_tf_config(struct tfd_flags_parse *p)
 static void self_path(const struct tfd_flags_parse *p, const char *name,
                       const char *tf_path, char *path)
 {
-    int option = tfd_option_find(name, strlen(name));
+    int option = tfd_option_find(p->settings.table, name, strlen(name));
 
     if (tfd_settings_origin(&p->settings, name) == TFD_ORIGIN_TF_CONFIG ||
         (tfd_settings_origin(&p->settings, name) == TFD_ORIGIN_DEFAULT &&

@@ -55,10 +55,10 @@ static void put_list(struct tfd_flags_parse *p, int option, const char *path,
                           "not a list of texts; write [\"...\"]");
             return;
         }
-        if (tfd_options[option].repeated)
+        if (p->settings.table->rows[option].repeated)
             tfd_flags_put(p, option, TFD_ORIGIN_FILE, json_string_value(item));
     }
-    joined = tfd_options[option].repeated ? NULL : malloc(size);
+    joined = p->settings.table->rows[option].repeated ? NULL : malloc(size);
     if (!joined)
         return;
     joined[0] = '\0';
@@ -72,25 +72,28 @@ static void put_list(struct tfd_flags_parse *p, int option, const char *path,
 static void put_json(struct tfd_flags_parse *p, int option, const char *path,
                      const json_t *value)
 {
-    bool is_hosts = strstr(tfd_options[option].name, "_hosts") != NULL;
+    bool is_hosts =
+        strstr(p->settings.table->rows[option].name, "_hosts") != NULL;
     char *text = NULL;
 
     if (json_is_string(value)) {
         tfd_flags_put(p, option, TFD_ORIGIN_FILE, json_string_value(value));
     } else if (json_is_array(value) &&
-               (is_hosts || tfd_options[option].repeated)) {
+               (is_hosts || p->settings.table->rows[option].repeated)) {
         put_list(p, option, path, value);
     } else if (json_is_integer(value) || json_is_boolean(value) ||
                (json_is_object(value) &&
-                strcmp(tfd_options[option].name, "cluster_spec") == 0)) {
+                strcmp(p->settings.table->rows[option].name, "cluster_spec") ==
+                    0)) {
         text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         tfd_flags_put(p, option, TFD_ORIGIN_FILE, text ? text : "");
     } else {
         tfd_json_fail(&p->errors, path, value,
                       "not a value for this option; write it as for --%s=%s",
-                      tfd_options[option].name,
-                      tfd_options[option].value ? tfd_options[option].value
-                                                : "true");
+                      p->settings.table->rows[option].name,
+                      p->settings.table->rows[option].value
+                          ? p->settings.table->rows[option].value
+                          : "true");
     }
     free(text);
 }
@@ -98,13 +101,14 @@ static void put_json(struct tfd_flags_parse *p, int option, const char *path,
 static void put_keys(struct tfd_flags_parse *p, const char *file,
                      const json_t *root)
 {
+    const struct tfd_option_table *t = p->settings.table;
     const char *key;
     json_t *value;
 
     json_object_foreach((json_t *)root, key, value)
     {
-        int option = tfd_option_find(key, strlen(key));
-        int nearest = tfd_option_nearest(key);
+        int option = tfd_option_find(t, key, strlen(key));
+        int nearest = tfd_option_nearest(t, key);
         char path[TFD_FLAGS_PATH_SIZE];
 
         snprintf(path, sizeof(path), "%.200s: %.80s", file, key);
@@ -116,7 +120,7 @@ static void put_keys(struct tfd_flags_parse *p, const char *file,
         else if (nearest >= 0)
             tfd_json_fail(&p->errors, path, value,
                           "no such option; did you mean \"%s\"?",
-                          tfd_options[nearest].name);
+                          t->rows[nearest].name);
         else
             tfd_json_fail(&p->errors, path, value,
                           "no such option; --help lists them");

@@ -30,7 +30,7 @@ static void print_wrapped(FILE *to, const char *text)
     fputc('\n', to);
 }
 
-static void print_option(FILE *to, const struct tfd_option *o)
+void tfd_help_option(FILE *to, const struct tfd_option *o)
 {
     char head[80];
     char text[400];
@@ -64,7 +64,7 @@ void tfd_help_print(FILE *to)
         if (strcmp(group, tfd_options[i].group) != 0)
             fprintf(to, "\n%s:\n", tfd_options[i].group);
         group = tfd_options[i].group;
-        print_option(to, &tfd_options[i]);
+        tfd_help_option(to, &tfd_options[i]);
     }
     fprintf(
         to,

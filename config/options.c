@@ -243,6 +243,41 @@ static enum tfd_code read_devices(const struct tfd_option *o, const char *text,
     return TFD_OK;
 }
 
+/* ---- For the tables of tools --------------------------------------------- */
+
+enum tfd_code tfd_option_read_text(const struct tfd_option *o, const char *text,
+                                   struct tfd_config *c, struct tfd_status *st)
+{
+    return read_text(o, text, c, st);
+}
+
+enum tfd_code tfd_option_read_bool(const struct tfd_option *o, const char *text,
+                                   struct tfd_config *c, struct tfd_status *st)
+{
+    return read_bool(o, text, c, st);
+}
+
+enum tfd_code tfd_option_read_duration(const struct tfd_option *o,
+                                       const char *text, struct tfd_config *c,
+                                       struct tfd_status *st)
+{
+    return read_duration(o, text, c, st);
+}
+
+enum tfd_code tfd_option_read_int32(const struct tfd_option *o,
+                                    const char *text, struct tfd_config *c,
+                                    struct tfd_status *st)
+{
+    return read_int32(o, text, c, st);
+}
+
+enum tfd_code tfd_option_read_int64(const struct tfd_option *o,
+                                    const char *text, struct tfd_config *c,
+                                    struct tfd_status *st)
+{
+    return read_int64(o, text, c, st);
+}
+
 /* ---- Rows ---------------------------------------------------------------- */
 
 static const char *const protocols[] = {"grpc", NULL};
@@ -441,22 +476,26 @@ const struct tfd_option tfd_options[] = {
 const size_t tfd_option_count = COUNT(tfd_options);
 _Static_assert(COUNT(tfd_options) <= TFD_OPTIONS_MAX, "raise TFD_OPTIONS_MAX");
 
-int tfd_option_find(const char *name, size_t size)
+const struct tfd_option_table tfd_option_daemon = {"tfd", tfd_options,
+                                                   COUNT(tfd_options)};
+
+int tfd_option_find(const struct tfd_option_table *t, const char *name,
+                    size_t size)
 {
-    for (size_t i = 0; i < tfd_option_count; i++)
-        if (strlen(tfd_options[i].name) == size &&
-            memcmp(tfd_options[i].name, name, size) == 0)
+    for (size_t i = 0; i < t->count; i++)
+        if (strlen(t->rows[i].name) == size &&
+            memcmp(t->rows[i].name, name, size) == 0)
             return (int)i;
     return -1;
 }
 
-int tfd_option_nearest(const char *name)
+int tfd_option_nearest(const struct tfd_option_table *t, const char *name)
 {
     size_t least = SIZE_MAX;
     int found = -1;
 
-    for (size_t i = 0; i < tfd_option_count; i++) {
-        const char *known = tfd_options[i].name;
+    for (size_t i = 0; i < t->count; i++) {
+        const char *known = t->rows[i].name;
         size_t distance = tfd_value_distance(name, known);
 
         /* A beginning is as good as two slips of the pen. */

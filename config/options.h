@@ -38,9 +38,28 @@ struct tfd_option {
 extern const struct tfd_option tfd_options[];
 extern const size_t tfd_option_count;
 
+/* The options of a program: the daemon's, or those of a tool, whose fields lie
+ * in a struct that begins with a struct tfd_config (flags_tool.h). */
+struct tfd_option_table {
+    const char *program; /* "tfd": begins lines about mistakes */
+    const struct tfd_option *rows;
+    size_t count; /* at most TFD_OPTIONS_MAX */
+};
+
+extern const struct tfd_option_table tfd_option_daemon;
+
 /* The row, or -1.  nearest() is the row somebody may have meant, or -1. */
-int tfd_option_find(const char *name, size_t size);
-int tfd_option_nearest(const char *name);
+int tfd_option_find(const struct tfd_option_table *t, const char *name,
+                    size_t size);
+int tfd_option_nearest(const struct tfd_option_table *t, const char *name);
+
+/* Readers of texts, switches, durations, and numbers of 32 and 64 bits: for
+ * the tables of tools. */
+tfd_option_read_fn tfd_option_read_text;
+tfd_option_read_fn tfd_option_read_bool;
+tfd_option_read_fn tfd_option_read_duration;
+tfd_option_read_fn tfd_option_read_int32;
+tfd_option_read_fn tfd_option_read_int64;
 
 enum tfd_option_origin {
     TFD_ORIGIN_DEFAULT,
@@ -57,6 +76,7 @@ struct tfd_setting {
 };
 
 struct tfd_settings {
+    const struct tfd_option_table *table;
     struct tfd_setting of[TFD_OPTIONS_MAX];
     const char *file; /* of TFD_ORIGIN_FILE; borrowed */
 };
@@ -86,6 +106,8 @@ void tfd_settings_apply(const struct tfd_settings *s, struct tfd_config *c,
 /* ---- help.c -------------------------------------------------------------- */
 
 void tfd_help_print(FILE *to);
+/* An option with its explanation, within 80 columns. */
+void tfd_help_option(FILE *to, const struct tfd_option *o);
 void tfd_help_version(FILE *to);
 /* One line per option and per task of the cluster: value and origin. */
 void tfd_help_config(const struct tfd_settings *s, const struct tfd_config *c,

@@ -16,7 +16,7 @@ static void clear_setting(struct tfd_setting *s)
 
 void tfd_settings_deinit(struct tfd_settings *s)
 {
-    for (size_t i = 0; i < tfd_option_count; i++)
+    for (size_t i = 0; i < s->table->count; i++)
         clear_setting(&s->of[i]);
 }
 
@@ -30,7 +30,7 @@ enum tfd_code tfd_settings_put(struct tfd_settings *s, int option,
 
     if (origin < setting->origin)
         return TFD_OK;
-    if (origin > setting->origin || !tfd_options[option].repeated)
+    if (origin > setting->origin || !s->table->rows[option].repeated)
         clear_setting(setting);
     if (setting->count == TFD_FILE_ROOTS_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -45,9 +45,9 @@ enum tfd_code tfd_settings_put(struct tfd_settings *s, int option,
     return TFD_OK;
 }
 
-static int must_find(const char *name)
+static int must_find(const struct tfd_settings *s, const char *name)
 {
-    int option = tfd_option_find(name, strlen(name));
+    int option = tfd_option_find(s->table, name, strlen(name));
 
     assert(option >= 0);
     return option;
@@ -55,22 +55,22 @@ static int must_find(const char *name)
 
 const char *tfd_settings_text(const struct tfd_settings *s, const char *name)
 {
-    int option = must_find(name);
+    int option = must_find(s, name);
 
     return s->of[option].count > 0 ? s->of[option].texts[0]
-                                   : tfd_options[option].fallback;
+                                   : s->table->rows[option].fallback;
 }
 
 enum tfd_option_origin tfd_settings_origin(const struct tfd_settings *s,
                                            const char *name)
 {
-    return s->of[must_find(name)].origin;
+    return s->of[must_find(s, name)].origin;
 }
 
 void tfd_settings_path(const struct tfd_settings *s, int option, char *path,
                        size_t size)
 {
-    const char *name = tfd_options[option].name;
+    const char *name = s->table->rows[option].name;
 
     path[0] = '\0';
     if (s->of[option].origin == TFD_ORIGIN_FILE)
@@ -88,7 +88,8 @@ static void apply_one(const struct tfd_settings *s, int option,
     struct tfd_status st = TFD_STATUS_INIT;
     char path[300];
 
-    if (tfd_options[option].read(&tfd_options[option], text, c, &st) == TFD_OK)
+    if (s->table->rows[option].read(&s->table->rows[option], text, c, &st) ==
+        TFD_OK)
         return;
     tfd_settings_path(s, option, path, sizeof(path));
     tfd_report_add(errors, path, text, "%s", st.text);
@@ -97,14 +98,15 @@ static void apply_one(const struct tfd_settings *s, int option,
 void tfd_settings_apply(const struct tfd_settings *s, struct tfd_config *c,
                         struct tfd_report *errors)
 {
-    for (size_t i = 0; i < tfd_option_count; i++) {
+    for (size_t i = 0; i < s->table->count; i++) {
         const struct tfd_setting *setting = &s->of[i];
+        const struct tfd_option *o = &s->table->rows[i];
 
-        if (!tfd_options[i].read)
+        if (!o->read)
             continue;
         for (size_t k = 0; k < setting->count; k++)
             apply_one(s, (int)i, setting->texts[k], c, errors);
-        if (setting->count == 0 && tfd_options[i].fallback)
-            apply_one(s, (int)i, tfd_options[i].fallback, c, errors);
+        if (setting->count == 0 && o->fallback)
+            apply_one(s, (int)i, o->fallback, c, errors);
     }
 }
