@@ -29,8 +29,11 @@ BEGIN {
                            "client/train/train.h"
     may["client"]        = "client rpc kernels config common daemon/server.h"
     may["examples"]      = "client"
-    may["packaging"]     = "config common"
-    may["tools"]         = "kernels common daemon/status/metrics.h"
+    may["packaging"]     = "config common tools"
+    may["tools"]         = "tools client rpc kernels config common " \
+                           "daemon/missing_ops.h daemon/graph_file.h " \
+                           "daemon/status/kernels_page.h daemon/status/metrics.h " \
+                           "daemon/server.h"
 
     # Rooms of its own layer that a room may include beside itself.
     beside["common/base"] = "proto thread"
