@@ -328,6 +328,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
     TFD_TRY(tfd_eager_new(&eager, &s->eager, st));
     tfd_service_on_hello(s->service, traffic_of, s);
     tfd_server_bind_notices(s);
+    tfd_server_bind_operate(s);
     tfd_health_bind(&s->health, s->service);
     TFD_TRY(tfd_status_page_bind(fill_view(s), st));
     return tfd_exit_rule_new(s->loop, c, s->service, stop_by_rule, s,

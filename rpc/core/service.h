@@ -62,6 +62,7 @@
     X(67, tfd.Peer, MapMemory)                                 \
     X(68, tfd.Peer, CopyTensor)                                \
     X(69, tfd.Peer, Draining)                                  \
+    X(70, tfd.Peer, Operate)                                   \
     X(80, grpc.health.v1.Health, Check)                        \
     X(81, grpc.health.v1.Health, Watch)
 
