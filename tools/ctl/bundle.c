@@ -42,6 +42,7 @@ int tfd_ctl_bundle_open(struct tfd_ctl *c, const char *prefix,
 {
     static const char *const all[] = {"/"};
     struct tfd_status st = TFD_STATUS_INIT;
+    int code;
 
     memset(b, 0, sizeof(*b));
     b->prefix = prefix;
@@ -52,11 +53,12 @@ int tfd_ctl_bundle_open(struct tfd_ctl *c, const char *prefix,
     b->has_files = true;
     if (open_names(b, &st) == TFD_OK)
         return TFD_CTL_DONE;
-    return tfd_ctl_fail(c,
-                        st.code == TFD_DATA_LOSS || st.code == TFD_OUT_OF_RANGE
-                            ? TFD_CTL_NO
-                            : TFD_CTL_UNREADABLE,
-                        "%s.index: %s", prefix, st.text);
+    code = st.code == TFD_DATA_LOSS || st.code == TFD_OUT_OF_RANGE
+               ? TFD_CTL_NO
+               : TFD_CTL_UNREADABLE;
+    if (strncmp(st.text, prefix, strlen(prefix)) == 0)
+        return tfd_ctl_fail(c, code, "%s", st.text);
+    return tfd_ctl_fail(c, code, "%s.index: %s", prefix, st.text);
 }
 
 void tfd_ctl_bundle_close(struct tfd_ctl_bundle *b)

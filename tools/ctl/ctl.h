@@ -92,7 +92,9 @@ void tfd_ctl_help(FILE *to);
 void tfd_ctl_help_verb(const struct tfd_ctl_verb *v, FILE *to);
 
 tfd_ctl_fn tfd_ctl_health, tfd_ctl_checkpoint, tfd_ctl_ops, tfd_ctl_run,
-    tfd_ctl_devices, tfd_ctl_reset, tfd_ctl_bench;
+    tfd_ctl_devices, tfd_ctl_reset, tfd_ctl_bench, tfd_ctl_log_level,
+    tfd_ctl_shutdown, tfd_ctl_status, tfd_ctl_sessions, tfd_ctl_variables,
+    tfd_ctl_steps, tfd_ctl_top, tfd_ctl_trace;
 
 /* The whole of main(), for tests too. */
 int tfd_ctl_main(int argc, char *const argv[], FILE *to, FILE *err);

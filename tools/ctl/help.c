@@ -55,10 +55,26 @@ void tfd_ctl_help(FILE *to)
           to);
 }
 
+/* One line for each of the words that " | " divides. */
+static void put_usage(const struct tfd_ctl_verb *v, FILE *to)
+{
+    const char *words = v->words;
+
+    do {
+        const char *end = strstr(words, " | ");
+        size_t size = end ? (size_t)(end - words) : strlen(words);
+
+        fprintf(to, "%s tfdctl %s%s%.*s [--name=value ...]\n",
+                words == v->words ? "usage:" : "      ", v->name,
+                size > 0 ? " " : "", (int)size, words);
+        words = end ? end + 3 : NULL;
+    } while (words);
+}
+
 void tfd_ctl_help_verb(const struct tfd_ctl_verb *v, FILE *to)
 {
-    fprintf(to, "usage: tfdctl %s%s%s [--name=value ...]\n\n%*s", v->name,
-            *v->words ? " " : "", v->words, COLUMN, "");
+    put_usage(v, to);
+    fprintf(to, "\n%*s", COLUMN, "");
     put_wrapped(to, v->help);
     fputs("\nOptions:\n", to);
     put_options(v, to);

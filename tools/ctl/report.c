@@ -57,9 +57,11 @@ int tfd_ctl_fail_call(const struct tfd_ctl *c, const char *what,
 {
     bool away =
         st->code == TFD_UNAVAILABLE || st->code == TFD_DEADLINE_EXCEEDED;
+    bool named = strncmp(st->text, what, strlen(what)) == 0;
 
     return tfd_ctl_fail(c, away ? TFD_CTL_UNREACHABLE : TFD_CTL_REFUSED,
-                        "%s: %s", what, st->text);
+                        "%s%s%s", named ? "" : what, named ? "" : ": ",
+                        st->text);
 }
 
 /* ---- Texts --------------------------------------------------------------- */

@@ -73,6 +73,8 @@ static void write_number(const json_t *v, enum tfd_ctl_format format,
         snprintf(text, size, "%s", tfd_ctl_bytes(value, number));
     else if (format == TFD_CTL_US)
         snprintf(text, size, "%s", tfd_ctl_time(value, number));
+    else if (format == TFD_CTL_MS)
+        snprintf(text, size, "%s", tfd_ctl_time(value * 1e3, number));
     else if (format == TFD_CTL_SECONDS)
         snprintf(text, size, "%s", tfd_ctl_time(value * 1e6, number));
     else if (json_is_integer(v))

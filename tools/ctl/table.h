@@ -18,6 +18,7 @@ enum tfd_ctl_format {
     TFD_CTL_PLAIN, /* texts, numbers, booleans as they are */
     TFD_CTL_BYTES,
     TFD_CTL_US,
+    TFD_CTL_MS,
     TFD_CTL_SECONDS,
     TFD_CTL_STATE, /* has a colour of its own */
 };

@@ -12,6 +12,8 @@
 static const char *const checkpoint_words[] = {"ls", "show", "verify", "diff",
                                                NULL};
 
+static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
+
 /* clang-format off */
 const struct tfd_ctl_verb tfd_ctl_verbs[] = {
     {"health", "", ASKS "wait",
@@ -30,6 +32,29 @@ const struct tfd_ctl_verb tfd_ctl_verbs[] = {
     {"reset", "[CONTAINER ...]", ASKS,
      "closes the sessions of the server and forgets the variables of these "
      "containers, or of all", 0, TFD_CTL_WORDS_MAX, tfd_ctl_reset, NULL},
+    {"status", "", ASKS,
+     "what the server does: its build, its cluster, and how much of "
+     "everything it has", 0, 0, tfd_ctl_status, NULL},
+    {"sessions", "", ASKS,
+     "the sessions and eager contexts of the server, by client", 0, 0,
+     tfd_ctl_sessions, NULL},
+    {"variables", "", ASKS,
+     "the variables, tables and queues of the server, by size", 0, 0,
+     tfd_ctl_variables, NULL},
+    {"steps", "", ASKS "steps",
+     "the running steps, and what each waits for", 0, 0, tfd_ctl_steps, NULL},
+    {"top", "", ASKS "once",
+     "tasks, steps and plans, again each second", 0, 0, tfd_ctl_top, NULL},
+    {"trace", "GRAPH", ASKS "feed fetch op steps out",
+     "runs steps of the graph of a file that every task times, and writes "
+     "what each device did when, for Chrome and Perfetto", 1, 1,
+     tfd_ctl_trace, NULL},
+    {"log-level", "[LEVEL]", ASKS,
+     "shows the level of the server's log, or sets it: error, warn, info, "
+     "debug", 0, 1, tfd_ctl_log_level, levels},
+    {"shutdown", "", ASKS "cluster",
+     "ends the server as SIGTERM does: running steps may end", 0, 0,
+     tfd_ctl_shutdown, NULL},
     {"checkpoint", "ls DIR | show PREFIX | verify PREFIX | diff PREFIX PREFIX",
      "",
      "ls: the checkpoints of a folder; show: the tensors of one; verify: "
