@@ -88,7 +88,7 @@ void tfd_server_drain(struct tfd_server *s, const char *why);
  * s->notices is 0 when all have. */
 void tfd_server_tell_of_drain(struct tfd_server *s);
 void tfd_server_bind_notices(struct tfd_server *s);
-/* operate.c: what an operator asks of a task. */
+/* operator.c: what an operator asks of a task. */
 void tfd_server_bind_operate(struct tfd_server *s);
 /* One notice was answered. */
 void tfd_server_noticed(struct tfd_server *s);

@@ -22,6 +22,23 @@ $(BUILD)/packaging/tfd.8: $(MANUAL)
 $(BUILD)/packaging/tfd.bash: $(MANUAL)
 	@$(MANUAL) bash >$@
 
+# The same of the tool, from its tables.
+CTLMANUAL := $(BUILD)/packaging/ctl_manual
+
+$(CTLMANUAL): packaging/ctl_manual.c $(CTLOBJ) $(BUILD)/libtfd.a
+	@mkdir -p $(@D)
+	@echo "  MANUAL  $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/packaging/tfdctl.1: $(CTLMANUAL)
+	@$(CTLMANUAL) man >$@
+
+$(BUILD)/packaging/tfdctl.bash: $(CTLMANUAL)
+	@$(CTLMANUAL) bash >$@
+
+$(BUILD)/packaging/_tfdctl: $(CTLMANUAL)
+	@$(CTLMANUAL) zsh >$@
+
 # Their content depends on PREFIX.
 $(BUILD)/packaging/tfd@.service: systemd/tfd@.service.in FORCE
 	@mkdir -p $(@D)
@@ -34,6 +51,9 @@ $(BUILD)/packaging/tfd.pc: packaging/tfd.pc.in FORCE
 # FROM=TO, below DESTDIR.
 INSTALLED := $(BUILD)/packaging/tfd.8=$(PREFIX)/share/man/man8/tfd.8 \
     $(BUILD)/packaging/tfd.bash=$(PREFIX)/share/bash-completion/completions/tfd \
+    $(BUILD)/packaging/tfdctl.1=$(PREFIX)/share/man/man1/tfdctl.1 \
+    $(BUILD)/packaging/tfdctl.bash=$(PREFIX)/share/bash-completion/completions/tfdctl \
+    $(BUILD)/packaging/_tfdctl=$(PREFIX)/share/zsh/site-functions/_tfdctl \
     $(BUILD)/packaging/tfd.pc=$(PREFIX)/lib/pkgconfig/tfd.pc \
     $(BUILD)/packaging/tfd@.service=$(UNITDIR)/tfd@.service \
     systemd/tfd.slice=$(UNITDIR)/tfd.slice \
@@ -46,6 +66,7 @@ INSTALLED := $(BUILD)/packaging/tfd.8=$(PREFIX)/share/man/man8/tfd.8 \
 install: all $(BUILD)/libtfd.so.0 $(foreach f,$(INSTALLED),$(firstword \
          $(subst =, ,$(f))))
 	install -D -m 755 $(OUT)/tfd $(ROOT)/bin/tfd
+	install -D -m 755 $(OUT)/tfdctl $(ROOT)/bin/tfdctl
 	install -D -m 755 $(BUILD)/libtfd.so $(ROOT)/lib/$(SOFILE)
 	ln -sfn $(SOFILE) $(ROOT)/lib/libtfd.so.0
 	ln -sfn libtfd.so.0 $(ROOT)/lib/libtfd.so

@@ -12,24 +12,23 @@
 
 #include <string.h>
 
-#define PAGE "/status.json"
 #define PAGE_MAX ((size_t)64 << 20)
 #define ADDRESSES_MAX 100000
 
 /* ---- The document -------------------------------------------------------- */
 
-static int fail_page(struct tfd_ctl *c, const char *address,
+static int fail_page(struct tfd_ctl *c, const char *address, const char *page,
                      const struct tfd_status *st)
 {
     if (st->code != TFD_NOT_FOUND && st->code != TFD_UNIMPLEMENTED)
         return tfd_ctl_fail_call(c, address, st);
     return tfd_ctl_fail(c, TFD_CTL_REFUSED,
-                        "%s has no " PAGE " (%s): no tfd, or an older one; "
+                        "%s has no %s (%s): no tfd, or an older one; "
                         "what TensorFlow's servers do they do not tell",
-                        address, st->text);
+                        address, page, st->text);
 }
 
-static int parse_page(struct tfd_ctl *c, const char *address,
+static int parse_page(struct tfd_ctl *c, const char *address, const char *page,
                       const struct tfd_bytes *body, json_t **doc)
 {
     json_error_t error;
@@ -38,14 +37,14 @@ static int parse_page(struct tfd_ctl *c, const char *address,
                       JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
     if (*doc && json_is_object(*doc))
         return TFD_CTL_DONE;
-    tfd_ctl_fail(c, TFD_CTL_REFUSED, "%s" PAGE ": %s%.100s", address,
+    tfd_ctl_fail(c, TFD_CTL_REFUSED, "%s%s: %s%.100s", address, page,
                  *doc ? "not an object" : "no JSON: ", *doc ? "" : error.text);
     json_decref(*doc);
     *doc = NULL;
     return TFD_CTL_REFUSED;
 }
 
-int tfd_ctl_status_get(struct tfd_ctl *c, json_t **doc)
+int tfd_ctl_status_get(struct tfd_ctl *c, const char *page, json_t **doc)
 {
     struct tfd_status st = TFD_STATUS_INIT;
     char address[TFD_ADDRESS_SIZE_MAX];
@@ -55,11 +54,11 @@ int tfd_ctl_status_get(struct tfd_ctl *c, json_t **doc)
     *doc = NULL;
     if (code != TFD_CTL_DONE)
         return code;
-    if (tfd_ctl_http_get(address, PAGE, c->timeout_ms, PAGE_MAX, &body, &st) !=
+    if (tfd_ctl_http_get(address, page, c->timeout_ms, PAGE_MAX, &body, &st) !=
         TFD_OK)
-        code = fail_page(c, address, &st);
+        code = fail_page(c, address, page, &st);
     else
-        code = parse_page(c, address, &body, doc);
+        code = parse_page(c, address, page, &body, doc);
     tfd_bytes_deinit(&body);
     return code;
 }
@@ -105,7 +104,7 @@ static int config_addresses(struct tfd_ctl *c, const char *tf_config,
 static int server_addresses(struct tfd_ctl *c, json_t *list)
 {
     json_t *doc, *task;
-    int code = tfd_ctl_status_get(c, &doc);
+    int code = tfd_ctl_status_get(c, TFD_CTL_STATUS_PAGE, &doc);
     size_t i;
 
     if (code != TFD_CTL_DONE)

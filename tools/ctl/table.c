@@ -19,7 +19,6 @@
 #define COLUMNS_MAX 16
 #define GAP 2
 #define NARROW 8 /* no column is cut to less */
-#define CELL_SIZE_MAX 4096
 
 struct cells {
     const struct tfd_ctl *ctl;
@@ -80,11 +79,11 @@ static void write_number(const json_t *v, enum tfd_ctl_format format,
     else if (json_is_integer(v))
         snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
     else
-        snprintf(text, size, "%.6g", value);
+        snprintf(text, size, value >= 1e6 ? "%.0f" : "%.6g", value);
 }
 
-static void write_cell(const json_t *v, enum tfd_ctl_format format, char *text,
-                       size_t size)
+void tfd_ctl_table_cell(const json_t *v, enum tfd_ctl_format format, char *text,
+                        size_t size)
 {
     char *json;
 
@@ -116,7 +115,7 @@ static size_t width_of(const char *text)
 
 static bool make_cells(struct cells *t, const json_t *rows)
 {
-    char text[CELL_SIZE_MAX];
+    char text[TFD_CTL_CELL_SIZE];
     const json_t *row;
     size_t i;
 
@@ -133,7 +132,7 @@ static bool make_cells(struct cells *t, const json_t *rows)
             const json_t *v = value_at(row, t->columns[k].key);
             size_t width;
 
-            write_cell(v, t->columns[k].format, text, sizeof(text));
+            tfd_ctl_table_cell(v, t->columns[k].format, text, sizeof(text));
             t->text[i * t->count + k] = strdup(text);
             width = width_of(text);
             if (width > t->width[k])

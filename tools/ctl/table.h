@@ -33,6 +33,12 @@ struct tfd_ctl_column {
 void tfd_ctl_table(const struct tfd_ctl *c, const json_t *rows,
                    const struct tfd_ctl_column *columns, size_t count);
 
+#define TFD_CTL_CELL_SIZE 4096
+
+/* A value as a table shows it. */
+void tfd_ctl_table_cell(const json_t *v, enum tfd_ctl_format format, char *text,
+                        size_t size);
+
 /* The columns of the terminal that c->to is; 0: it is none. */
 size_t tfd_ctl_terminal(const struct tfd_ctl *c);
 

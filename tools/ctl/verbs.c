@@ -42,7 +42,8 @@ const struct tfd_ctl_verb tfd_ctl_verbs[] = {
      "the variables, tables and queues of the server, by size", 0, 0,
      tfd_ctl_variables, NULL},
     {"steps", "", ASKS "steps",
-     "the running steps, and what each waits for", 0, 0, tfd_ctl_steps, NULL},
+     "the running steps and what each waits for, and the last ones with "
+     "their times", 0, 0, tfd_ctl_steps, NULL},
     {"top", "", ASKS "once",
      "tasks, steps and plans, again each second", 0, 0, tfd_ctl_top, NULL},
     {"trace", "GRAPH", ASKS "feed fetch op steps out",

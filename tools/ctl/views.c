@@ -1,251 +1,367 @@
 /*
  * views.c - tfdctl status, sessions, variables, steps, top: parts of the
- * document of a task (status.h) as tables.
+ * document of a task (/status.json) and of its last steps (/steps) as tables.
  *
- * Columns come from the document: each key of a row whose value is no list, in
- * the order of the document, and the end of a key says what its number is
- * (bytes, us, ms, seconds).  So a field that the document gains is shown, and
- * one that it lacks is not.
+ * A part is an object with a "list", or a list.  What a row lacks is "-", so
+ * that a document of another version is shown as far as it goes.
  */
-#define _GNU_SOURCE 1 /* strdup() */
-
 #include "tools/ctl/report.h"
 #include "tools/ctl/status.h"
 #include "tools/ctl/table.h"
 
-#include <ctype.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_MAX 9 /* columns */
-#define TITLE_SIZE 40
-#define KEY_SIZE 96
-#define LOOKED_MAX 50 /* rows that keys are taken from */
 #define TOP_MS 1000
+#define TOP_ROWS 12
+#define STEPS_SHOWN 20 /* of the last ones, where nobody says how many */
+#define WAITS_SIZE 400
 
-struct chosen {
-    char titles[SHOWN_MAX][TITLE_SIZE];
-    char keys[SHOWN_MAX][KEY_SIZE];
-    struct tfd_ctl_column columns[SHOWN_MAX];
+/* A part of a page, and its columns. */
+struct view {
+    const char *key; /* of --json, too */
+    const struct tfd_ctl_column *columns;
     size_t count;
 };
 
-/* ---- Columns ------------------------------------------------------------- */
+#define VIEW(key, columns)                                   \
+    {                                                        \
+        key, columns, sizeof(columns) / sizeof((columns)[0]) \
+    }
 
-static const struct unit {
-    const char *end;
-    enum tfd_ctl_format format;
-} units[] = {
-    {"bytes", TFD_CTL_BYTES}, {"_us", TFD_CTL_US},
-    {"_ms", TFD_CTL_MS},      {"seconds", TFD_CTL_SECONDS},
-    {"_s", TFD_CTL_SECONDS},  {"state", TFD_CTL_STATE},
+static const struct tfd_ctl_column task_columns[] = {
+    {"TASK", "name", TFD_CTL_PLAIN},
+    {"ADDRESS", "address", TFD_CTL_PLAIN},
+    {"STATE", "state", TFD_CTL_STATE},
+    {"UP", "up_seconds", TFD_CTL_SECONDS},
+    {"SESSIONS", "sessions", TFD_CTL_PLAIN},
+    {"RUNNING", "steps_running", TFD_CTL_PLAIN},
+    {"STEPS", "steps_done", TFD_CTL_PLAIN},
+    {"MEMORY", "memory_bytes", TFD_CTL_BYTES},
+    {"ROUND TRIP", "round_trip_us", TFD_CTL_US},
+    {"WHY", "why", TFD_CTL_PLAIN},
 };
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t size = strlen(text), tail = strlen(end);
+static const struct tfd_ctl_column session_columns[] = {
+    {"SESSION", "session", TFD_CTL_PLAIN},
+    {"CLIENT", "client", TFD_CTL_PLAIN},
+    {"STATE", "state", TFD_CTL_STATE},
+    {"AGE", "age_seconds", TFD_CTL_SECONDS},
+    {"IDLE", "idle_seconds", TFD_CTL_SECONDS},
+    {"STEPS", "steps_done", TFD_CTL_PLAIN},
+    {"FAILED", "steps_failed", TFD_CTL_PLAIN},
+    {"RUNNING", "steps_running", TFD_CTL_PLAIN},
+    {"NODES", "nodes", TFD_CTL_PLAIN},
+};
 
-    return size >= tail && strcmp(text + size - tail, end) == 0;
-}
+static const struct tfd_ctl_column context_columns[] = {
+    {"CONTEXT", "context", TFD_CTL_PLAIN},
+    {"CLIENT", "client", TFD_CTL_PLAIN},
+    {"AGE", "age_seconds", TFD_CTL_SECONDS},
+    {"IDLE", "idle_seconds", TFD_CTL_SECONDS},
+    {"RUNS", "runs_done", TFD_CTL_PLAIN},
+    {"RUNNING", "calls_running", TFD_CTL_PLAIN},
+    {"VALUES", "values", TFD_CTL_PLAIN},
+    {"FUNCTIONS", "functions", TFD_CTL_PLAIN},
+};
 
-/* "AGE" of "age_us". */
-static void name_column(struct chosen *s, const char *key)
-{
-    size_t at = s->count, size = strlen(key);
-    enum tfd_ctl_format format = TFD_CTL_PLAIN;
+static const struct tfd_ctl_column resource_columns[] = {
+    {"KIND", "kind", TFD_CTL_PLAIN},
+    {"NAME", "name", TFD_CTL_PLAIN},
+    {"CONTAINER", "container", TFD_CTL_PLAIN},
+    {"SIZE", "bytes", TFD_CTL_BYTES},
+    {"TYPE", "dtype", TFD_CTL_PLAIN},
+    {"SHAPE", "shape", TFD_CTL_PLAIN},
+    {"COUNT", "count", TFD_CTL_PLAIN},
+    {"CAPACITY", "capacity", TFD_CTL_PLAIN},
+    {"DEVICE", "device", TFD_CTL_PLAIN},
+};
 
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (!ends_with(key, units[i].end))
-            continue;
-        format = units[i].format;
-        if (size > strlen(units[i].end) && format != TFD_CTL_STATE)
-            size -= strlen(units[i].end);
-        break;
-    }
-    while (size > 1 && key[size - 1] == '_')
-        size--;
-    size = size < TITLE_SIZE - 1 ? size : TITLE_SIZE - 1;
-    for (size_t i = 0; i < size; i++)
-        s->titles[at][i] = key[i] == '_' || key[i] == '.'
-                               ? ' '
-                               : (char)toupper((unsigned char)key[i]);
-    s->titles[at][size] = '\0';
-    snprintf(s->keys[at], KEY_SIZE, "%s", key);
-    s->columns[at] =
-        (struct tfd_ctl_column){s->titles[at], s->keys[at], format};
-    s->count++;
-}
+static const struct tfd_ctl_column running_columns[] = {
+    {"STEP", "step", TFD_CTL_PLAIN},
+    {"SESSION", "session", TFD_CTL_PLAIN},
+    {"PLAN", "plan", TFD_CTL_PLAIN},
+    {"AGE", "age_seconds", TFD_CTL_SECONDS},
+    {"PARTS", "parts", TFD_CTL_PLAIN},
+    {"RUNNING", "parts_running", TFD_CTL_PLAIN},
+    {"WAITS FOR", "waits_for", TFD_CTL_PLAIN},
+};
 
-static void add_key(struct chosen *s, const char *key)
-{
-    if (s->count == SHOWN_MAX || strlen(key) >= KEY_SIZE)
-        return;
-    for (size_t i = 0; i < s->count; i++)
-        if (strcmp(s->keys[i], key) == 0)
-            return;
-    name_column(s, key);
-}
+static const struct tfd_ctl_column kept_columns[] = {
+    {"STEP", "step", TFD_CTL_PLAIN},
+    {"NAME", "name", TFD_CTL_PLAIN},
+    {"TOTAL", "total_us", TFD_CTL_US},
+    {"PLAN", "plan_us", TFD_CTL_US},
+    {"START", "start_us", TFD_CTL_US},
+    {"HERE", "here_us", TFD_CTL_US},
+    {"OTHERS", "others_us", TFD_CTL_US},
+    {"ANSWER", "answer_us", TFD_CTL_US},
+    {"SLOWEST", "slowest", TFD_CTL_PLAIN},
+    {"OUTCOME", "outcome", TFD_CTL_STATE},
+    {"ERROR", "error", TFD_CTL_PLAIN},
+};
 
-static void choose_columns(struct chosen *s, const json_t *rows)
-{
-    const char *key;
-    json_t *row, *value;
-    size_t i;
-
-    s->count = 0;
-    json_array_foreach((json_t *)rows, i, row)
-    {
-        if (i == LOOKED_MAX)
-            break;
-        json_object_foreach(row, key, value)
-        {
-            if (!json_is_array(value) && !json_is_object(value))
-                add_key(s, key);
-        }
-    }
-}
-
-static void show_rows(struct tfd_ctl *c, const json_t *rows)
-{
-    struct chosen s;
-
-    choose_columns(&s, rows);
-    if (s.count == 0)
-        fprintf(c->to, "none\n");
-    else
-        tfd_ctl_table(c, rows, s.columns, s.count);
-}
+static const struct tfd_ctl_column plan_columns[] = {
+    {"SESSION", "session", TFD_CTL_PLAIN},
+    {"PLAN", "plan", TFD_CTL_PLAIN},
+    {"STATE", "state", TFD_CTL_STATE},
+    {"NODES", "nodes", TFD_CTL_PLAIN},
+    {"RUNNING", "steps_running", TFD_CTL_PLAIN},
+    {"STEPS", "steps_ended", TFD_CTL_PLAIN},
+    {"MEAN", "mean_us", TFD_CTL_US},
+    {"P99", "p99_us", TFD_CTL_US},
+    {"FETCHES", "fetches", TFD_CTL_PLAIN},
+};
 
 /* ---- Parts --------------------------------------------------------------- */
 
-/* The last n of a list; all for 0. */
-static json_t *last_rows(const json_t *rows, int64_t n)
+/* Borrowed; NULL: the document has no such list. */
+static json_t *list_of(const json_t *doc, const char *key)
 {
-    size_t count = json_array_size(rows), first = 0;
-    json_t *last = json_array();
+    json_t *part = tfd_ctl_status_part(doc, key);
 
-    if (n > 0 && (size_t)n < count)
-        first = count - (size_t)n;
-    for (size_t i = first; i < count; i++)
-        json_array_append(last, json_array_get(rows, i));
-    return last;
+    if (json_is_object(part))
+        part = json_object_get(part, "list");
+    return json_is_array(part) ? part : NULL;
 }
 
-/* A list of the document, or of each of its parts. */
-static int show_part(struct tfd_ctl *c, const char *const *keys, int64_t n)
+static json_t *first_rows(const json_t *rows, int64_t n)
 {
-    json_t *doc, *found, *rows, *answer = json_object();
-    int code = tfd_ctl_status_get(c, &doc);
-    int shown = 0;
+    json_t *first = json_array();
 
-    for (size_t i = 0; code == TFD_CTL_DONE && keys[i]; i++) {
-        found = tfd_ctl_status_part(doc, keys[i]);
-        if (!json_is_array(found))
-            continue;
-        rows = last_rows(found, n);
-        if (!c->json && (shown++ > 0 || keys[1]))
-            fprintf(c->to, "%s%s\n", shown > 1 ? "\n" : "", keys[i]);
-        if (!c->json)
-            show_rows(c, rows);
-        json_object_set_new(answer, keys[i], rows);
+    for (size_t i = 0; i < json_array_size(rows) && (int64_t)i < n; i++)
+        json_array_append(first, json_array_get(rows, i));
+    return first;
+}
+
+static void add_text(char *text, const char *before, const json_t *value)
+{
+    size_t used = strlen(text);
+
+    if (json_is_string(value) && *json_string_value(value))
+        snprintf(text + used, WAITS_SIZE - used, "%s%s", used > 0 ? before : "",
+                 json_string_value(value));
+}
+
+/* What a step waits for, as one text beside the list of it. */
+static void describe_waits(json_t *step)
+{
+    char text[WAITS_SIZE] = "";
+    const char *key;
+    json_t *wait, *value;
+    size_t i;
+
+    if (!json_is_object(step) || json_object_get(step, "waits_for"))
+        return;
+    json_array_foreach(json_object_get(step, "waits"), i, wait)
+    {
+        const char *before = i > 0 ? ", " : " ";
+
+        json_object_foreach(wait, key, value)
+        {
+            add_text(text, before, value);
+            before = " ";
+        }
     }
-    if (code == TFD_CTL_DONE && json_object_size(answer) == 0)
+    if (*text)
+        json_object_set_new(step, "waits_for", tfd_ctl_text(tfd_str_of(text)));
+}
+
+static void show_rows(const struct tfd_ctl *c, const struct view *v,
+                      const json_t *rows)
+{
+    json_t *row;
+    size_t i;
+
+    if (json_array_size(rows) == 0) {
+        fputs("none\n", c->to);
+        return;
+    }
+    if (v->columns == running_columns)
+        json_array_foreach((json_t *)rows, i, row) describe_waits(row);
+    tfd_ctl_table(c, rows, v->columns, v->count);
+}
+
+/* Those lists of a document that it has, one below the other. */
+static int show_lists(struct tfd_ctl *c, const json_t *doc,
+                      const struct view *views, size_t count, int64_t rows_max)
+{
+    json_t *answer = json_object();
+    int code = TFD_CTL_DONE;
+
+    for (size_t i = 0; i < count; i++) {
+        json_t *list = list_of(doc, views[i].key), *rows;
+
+        if (!list)
+            continue;
+        rows = first_rows(list, rows_max);
+        if (!c->json && count > 1)
+            fprintf(c->to, "%s%s: %zu\n", json_object_size(answer) ? "\n" : "",
+                    views[i].key, json_array_size(list));
+        if (!c->json)
+            show_rows(c, &views[i], rows);
+        json_object_set_new(answer, views[i].key, rows);
+    }
+    if (json_object_size(answer) == 0)
         code = tfd_ctl_fail(c, TFD_CTL_REFUSED,
                             "the server says nothing of it: another version");
-    if (code == TFD_CTL_DONE && c->json)
+    else if (c->json)
         code = tfd_ctl_put_json(c, json_incref(answer), code);
     json_decref(answer);
+    return code;
+}
+
+static int show_page(struct tfd_ctl *c, const char *page,
+                     const struct view *views, size_t count, int64_t rows_max)
+{
+    json_t *doc;
+    int code = tfd_ctl_status_get(c, page, &doc);
+
+    if (code == TFD_CTL_DONE)
+        code = show_lists(c, doc, views, count, rows_max);
     json_decref(doc);
     return code;
 }
 
 int tfd_ctl_sessions(struct tfd_ctl *c)
 {
-    static const char *const keys[] = {"sessions", "contexts", NULL};
+    static const struct view views[] = {VIEW("sessions", session_columns),
+                                        VIEW("contexts", context_columns)};
 
-    return show_part(c, keys, 0);
+    return show_page(c, TFD_CTL_STATUS_PAGE, views, 2, INT64_MAX);
 }
 
 int tfd_ctl_variables(struct tfd_ctl *c)
 {
-    static const char *const keys[] = {"variables", NULL};
+    static const struct view views[] = {VIEW("resources", resource_columns)};
 
-    return show_part(c, keys, 0);
+    return show_page(c, TFD_CTL_STATUS_PAGE, views, 1, INT64_MAX);
+}
+
+/* ---- Steps --------------------------------------------------------------- */
+
+/* Both pages as one document: {"running": ..., "kept": ...}. */
+static int get_steps(struct tfd_ctl *c, json_t **both)
+{
+    json_t *doc, *kept = NULL, *list;
+    int code = tfd_ctl_status_get(c, TFD_CTL_STATUS_PAGE, &doc);
+
+    *both = json_object();
+    if (code == TFD_CTL_DONE) {
+        list = list_of(doc, "steps");
+        if (list)
+            json_object_set(*both, "running", list);
+        code = tfd_ctl_status_get(c, "/steps", &kept);
+    }
+    list = json_object_get(kept, "kept");
+    if (list)
+        json_object_set(*both, "kept", list);
+    json_decref(doc);
+    json_decref(kept);
+    return code;
 }
 
 int tfd_ctl_steps(struct tfd_ctl *c)
 {
-    static const char *const keys[] = {"steps", NULL};
+    static const struct view views[] = {VIEW("running", running_columns),
+                                        VIEW("kept", kept_columns)};
+    int64_t rows_max = c->steps > 0 ? c->steps
+                       : c->json    ? INT64_MAX
+                                    : STEPS_SHOWN;
+    json_t *both;
+    int code = get_steps(c, &both);
 
-    return show_part(c, keys, c->steps);
+    if (code == TFD_CTL_DONE)
+        code = show_lists(c, both, views, 2, rows_max);
+    json_decref(both);
+    return code;
 }
 
 /* ---- All of it ----------------------------------------------------------- */
 
-static void show_scalar(struct tfd_ctl *c, const char *head, const char *key,
-                        const json_t *value)
+static const struct {
+    const char *end;
+    enum tfd_ctl_format format;
+} units[] = {
+    {"bytes", TFD_CTL_BYTES},
+    {"seconds", TFD_CTL_SECONDS},
+    {"_us", TFD_CTL_US},
+};
+
+/* The end of a key says what its number is. */
+static enum tfd_ctl_format format_of(const char *key)
 {
-    char name[KEY_SIZE], text[200];
-    char *json = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-    bool quoted = json && json_is_string(value);
-    size_t size = json ? strlen(json) : 0;
+    size_t size = strlen(key);
 
-    snprintf(name, sizeof(name), "%s%s%s", head, *head ? "." : "", key);
-    snprintf(text, sizeof(text), "%.*s", (int)(quoted ? size - 2 : size),
-             quoted ? json + 1
-             : json ? json
-                    : "-");
-    fprintf(c->to, "%-28s %s\n", name, text);
-    free(json);
-}
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        size_t end = strlen(units[i].end);
 
-/* Its own fields, and how many rows its lists have. */
-static void show_object(struct tfd_ctl *c, const char *head, const json_t *o)
-{
-    const char *key;
-    json_t *value, *count;
-
-    json_object_foreach((json_t *)o, key, value)
-    {
-        if (json_is_array(value)) {
-            count = json_integer((json_int_t)json_array_size(value));
-            show_scalar(c, head, key, count);
-            json_decref(count);
-        } else if (!json_is_object(value)) {
-            show_scalar(c, head, key, value);
-        }
+        if (size >= end && strcmp(key + size - end, units[i].end) == 0)
+            return units[i].format;
     }
+    return TFD_CTL_PLAIN;
 }
 
-static void show_document(struct tfd_ctl *c, const json_t *doc)
+static void add_field(json_t *rows, const char *head, const char *key,
+                      const json_t *value)
 {
-    const json_t *tasks = tfd_ctl_status_part(doc, "cluster.tasks");
+    char text[TFD_CTL_CELL_SIZE];
+    const char *between = *head ? "." : "";
+
+    tfd_ctl_table_cell(value, format_of(key), text, sizeof(text));
+    json_array_append_new(rows,
+                          json_pack("{s:s++, s:o}", "field", head, between, key,
+                                    "value", tfd_ctl_text(tfd_str_of(text))));
+}
+
+static void add_fields(json_t *rows, const char *head, const json_t *o)
+{
     const char *key;
     json_t *value;
 
-    show_object(c, "", doc);
-    json_object_foreach((json_t *)doc, key, value)
+    json_object_foreach((json_t *)o, key, value)
     {
-        if (json_is_object(value))
-            show_object(c, key, value);
-    }
-    if (json_is_array(tasks)) {
-        fputc('\n', c->to);
-        show_rows(c, tasks);
+        if (!json_is_object(value) && !json_is_array(value))
+            add_field(rows, head, key, value);
     }
 }
 
+/* The document's own fields and those of its parts, without their lists; the
+ * configuration has a page of its own. */
+static json_t *fields_of(const json_t *doc)
+{
+    json_t *rows = json_array(), *value;
+    const char *key;
+
+    add_fields(rows, "", doc);
+    json_object_foreach((json_t *)doc, key, value)
+    {
+        if (json_is_object(value) && strcmp(key, "configuration") != 0)
+            add_fields(rows, key, value);
+    }
+    return rows;
+}
+
+static const struct view tasks_view = VIEW("cluster.tasks", task_columns);
+
 int tfd_ctl_status(struct tfd_ctl *c)
 {
-    json_t *doc;
-    int code = tfd_ctl_status_get(c, &doc);
+    static const struct tfd_ctl_column columns[] = {
+        {"FIELD", "field", TFD_CTL_PLAIN}, {"VALUE", "value", TFD_CTL_PLAIN}};
+    json_t *doc, *rows;
+    int code = tfd_ctl_status_get(c, TFD_CTL_STATUS_PAGE, &doc);
 
     if (code != TFD_CTL_DONE)
         return code;
     if (c->json)
         return tfd_ctl_put_json(c, doc, code);
-    show_document(c, doc);
+    rows = fields_of(doc);
+    tfd_ctl_table(c, rows, columns, 2);
+    json_decref(rows);
+    if (list_of(doc, tasks_view.key)) {
+        fputc('\n', c->to);
+        show_rows(c, &tasks_view, list_of(doc, tasks_view.key));
+    }
     json_decref(doc);
     return code;
 }
@@ -254,25 +370,21 @@ int tfd_ctl_status(struct tfd_ctl *c)
 
 static int show_top(struct tfd_ctl *c)
 {
-    static const char *const parts[] = {"cluster.tasks", "steps", "plans",
-                                        "sessions"};
+    static const struct view views[] = {
+        VIEW("cluster.tasks", task_columns),
+        VIEW("steps", running_columns),
+        VIEW("plans", plan_columns),
+        VIEW("sessions", session_columns),
+    };
     json_t *doc;
-    int code = tfd_ctl_status_get(c, &doc);
+    int code = tfd_ctl_status_get(c, TFD_CTL_STATUS_PAGE, &doc);
 
     if (code != TFD_CTL_DONE)
         return code;
     if (tfd_ctl_terminal(c) > 0 && !c->once)
         fputs("\033[H\033[2J", c->to);
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        const json_t *rows = tfd_ctl_status_part(doc, parts[i]);
-
-        if (!json_is_array(rows))
-            continue;
-        fprintf(c->to, "%s%s: %zu\n", i ? "\n" : "", parts[i],
-                json_array_size(rows));
-        if (json_array_size(rows) > 0)
-            show_rows(c, rows);
-    }
+    code = show_lists(c, doc, views, sizeof(views) / sizeof(views[0]),
+                      c->json ? INT64_MAX : TOP_ROWS);
     fflush(c->to);
     json_decref(doc);
     return ferror(c->to) ? TFD_CTL_OS : code;
@@ -281,13 +393,10 @@ static int show_top(struct tfd_ctl *c)
 /* Until somebody ends it, or the server ends. */
 int tfd_ctl_top(struct tfd_ctl *c)
 {
-    int code;
-
-    if (c->json)
-        return tfd_ctl_status(c);
     for (;;) {
-        code = show_top(c);
-        if (code != TFD_CTL_DONE || c->once)
+        int code = show_top(c);
+
+        if (code != TFD_CTL_DONE || c->once || c->json)
             return code;
         poll(NULL, 0, TOP_MS);
     }

@@ -1,5 +1,5 @@
 /*
- * operate.c - tfd.Peer/Operate: another level of the log, and a stop that
+ * operator.c - tfd.Peer/Operate: another level of the log, and a stop that
  * drains, for an operator who has no signal to send (tools/ctl/operate.c).
  *
  * Whoever may connect may ask for it, as he may run any graph.
