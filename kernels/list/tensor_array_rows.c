@@ -389,6 +389,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "value: dtype",
         .attrs = SHAPE,
         .key = "dtype",
+        .grad = tfd_tensor_array_pack_gradient,
         .flags = TFD_OP_STEP_STATE,
     },
     {
@@ -397,6 +398,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "flow_out: float",
         .attrs = "T: type",
         .shape = tfd_shape_scalar,
+        .grad = tfd_tensor_array_unpack_gradient,
         .flags = TFD_OP_STEP_STATE,
     },
 };

@@ -255,8 +255,54 @@ def maps(case):
              unknown=False)
 
 
+def respelled(graph, suffix):
+    """A GraphDef with TensorArrays of strings ("V2") or references ("") in the
+    place of resources.  These give no flow: a constant does, as long as it is
+    0."""
+    first = graph.node.add(name="first_flow", op="Const")
+    first.attr["dtype"].type = tf.float32.as_datatype_enum
+    first.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(0.0))
+    made = {n.name for n in graph.node if n.op == "TensorArrayV3"}
+    for node in graph.node:
+        for i, name in enumerate(node.input):
+            if name.endswith(":1") and name[:-2] in made:
+                node.input[i] = "first_flow"
+        if node.op.startswith("TensorArray"):
+            node.op = node.op[:-len("V3")] + suffix
+            node.attr.pop("identical_element_shapes", None)
+        if node.op == "Enter" and node.input[0] in made:
+            node.attr["T"].type = tf.string.as_datatype_enum
+    if not suffix:
+        graph.versions.producer = 15  # the last one that has them
+    return graph
+
+
+def packed(graph):
+    """All rows at once, which only references had ops for."""
+    for node in respelled(graph, "").node:
+        old = {"TensorArrayScatter": "TensorArrayUnpack",
+               "TensorArrayGather": "TensorArrayPack"}.get(node.op)
+        if old:
+            node.op = old
+            del node.input[1]  # indices
+    return graph
+
+
 def arrays(control):
-    """The C API does not know them."""
+    """The C API does not know them.  What no handle is refuses, in its three
+    spellings."""
+    for spelling in ("V3", "V2", ""):
+        array_cases(lambda name, function, *shapes, s=spelling: control(
+            "%s%s" % (name, "" if s == "V3" else " of strings" if s
+                      else " of references"), function, *shapes,
+            change=lambda graph, s=s: respelled(graph, s) if s != "V3" else
+            graph), spelling)
+    control("TensorArray of references, unpacked and packed",
+            lambda x: tf.TensorArray(tf.float64, size=4).unstack(
+                x).stack() ** 2, (4, 3), change=packed)
+
+
+def array_cases(control, spelling):
     def made(size=4):
         return tf.TensorArray(tf.float64, size=size, infer_shape=False)
     control("TensorArray, written and read", lambda x: made().write(
@@ -280,7 +326,8 @@ def arrays(control):
         out = tf.while_loop(lambda i, *_: i < 4, body, (
             0, tf.zeros([3], tf.float64), made()))[2]
         return out.stack() ** 2
-    control("TensorArray in a loop", scan, (4, 3))
+    if spelling:
+        control("TensorArray in a loop", scan, (4, 3))
 
 
 AT = {2: np.array([[0, 1], [1, 0], [1, 2], [2, 1]]),

@@ -356,6 +356,7 @@ static const char *const others[] = {
     "TensorArrayScatter", "TensorArrayScatterV2", "TensorArrayScatterV3",
     "TensorArrayConcat", "TensorArrayConcatV2", "TensorArrayConcatV3",
     "TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3",
+    "TensorArrayPack", "TensorArrayUnpack",
     /* in (0, 1), or in float alone: tests/conformance */
     "Erfinv", "Ndtri", "LRN", "FusedBatchNorm", "FusedBatchNormV2",
     "FusedBatchNormV3", "FusedBatchNormGrad", "FusedBatchNormGradV2",
