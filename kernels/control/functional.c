@@ -11,6 +11,7 @@
  * thread, but only one is under way at a time.
  */
 #include "kernels/control/branch_grad.h"
+#include "kernels/control/while_grad.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/function_call.h"
@@ -531,7 +532,7 @@ static void while_start(struct tfd_kctx *k)
         .attrs = "T: list(type) >= 0; cond: func; body: func; "        \
                  "output_shapes: list(shape) = []; "                   \
                  "parallel_iterations: int = 10",                      \
-        .flags = (flags_),                                             \
+        .grad = tfd_while_gradient, .flags = (flags_),                 \
     }
 
 static const struct tfd_opdef ops[] = {

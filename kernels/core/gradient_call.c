@@ -140,3 +140,43 @@ enum tfd_code tfd_gradient_of_call(struct tfd_grad *g, struct tfd_status *st)
     free(in);
     return rc;
 }
+
+static enum tfd_code emit_call(struct tfd_grad *g, const char *op,
+                               const struct tfd_func *f,
+                               const struct tfd_edge *in, int in_count,
+                               const int *types, struct tfd_edge *out,
+                               int out_count, struct tfd_bytes *text,
+                               struct tfd_status *st)
+{
+    struct tfd_attr attrs[3];
+    size_t first, second;
+
+    put_types(text, g->graph, in, in_count);
+    first = text->size;
+    tfd_attr_put_types(text, types, out_count);
+    second = text->size;
+    put_func(text, f);
+    TFD_TRY(tfd_bytes_ok(text, "a call", st));
+    attrs[0] = (struct tfd_attr){TFD_STR("Tin"), {text->data, first}};
+    attrs[1] = (struct tfd_attr){TFD_STR("Tout"),
+                                 {text->data + first, second - first}};
+    attrs[2] = (struct tfd_attr){TFD_STR("f"),
+                                 {text->data + second, text->size - second}};
+    return tfd_grad_emit_attrs(g, op, in, in_count, attrs, 3, out, out_count,
+                               st);
+}
+
+enum tfd_code tfd_gradient_call(struct tfd_grad *g, const char *op,
+                                const struct tfd_func *f,
+                                const struct tfd_edge *in, int in_count,
+                                const int *types, struct tfd_edge *out,
+                                int out_count, struct tfd_status *st)
+{
+    struct tfd_bytes text;
+    enum tfd_code rc;
+
+    tfd_bytes_init(&text, FUNC_SIZE_MAX);
+    rc = emit_call(g, op, f, in, in_count, types, out, out_count, &text, st);
+    tfd_bytes_deinit(&text);
+    return rc;
+}

@@ -24,4 +24,12 @@ enum tfd_code tfd_gradient_symbolic(struct tfd_grad *g,
                                     int results, struct tfd_edge *out,
                                     struct tfd_status *st) TFD_MUST_USE;
 
+/* A call of f by `op`, a PartitionedCall; types: of its results. */
+enum tfd_code tfd_gradient_call(struct tfd_grad *g, const char *op,
+                                const struct tfd_func *f,
+                                const struct tfd_edge *in, int in_count,
+                                const int *types, struct tfd_edge *out,
+                                int out_count,
+                                struct tfd_status *st) TFD_MUST_USE;
+
 #endif

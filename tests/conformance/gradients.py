@@ -12,11 +12,13 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from tests.conformance import capi
+from tests.conformance import gradient_loops
 from tests.conformance import gradient_rooms
 from tests.conformance.compare import difference
 
 CASES = []  # (name, function, shapes, ranks are known)
 CONTROL = set()  # names of those that TensorFlow's C API does not know
+REFUSED = {}  # name -> what libtfd's error says, where it derives nothing
 CHANGE = {}  # name -> what makes another GraphDef of it, for libtfd alone
 TOLERANCE = 100  # times that of a double: other sums, in another order
 FLOAT_TOLERANCE = 3e8
@@ -53,6 +55,17 @@ def control(name, function, *shapes, change=None):
     CONTROL.add(name)
     CHANGE[name] = change
     case(name, built, *shapes, unknown=False)
+
+
+def python(name, function, *shapes):
+    """TensorFlow's C API has no gradient, or one of zeros."""
+    CONTROL.add(name)
+    case(name, function, *shapes, unknown=False)
+
+
+def refuse(name, function, text, *shapes):
+    REFUSED[name] = text
+    python(name, function, *shapes)
 
 
 def reductions():
@@ -345,71 +358,6 @@ def transforms():
             half, half, unknown=False)
 
 
-def loop(steps, body, *values):
-    """values after so many steps; body is given their number, too."""
-    return tf.while_loop(
-        lambda i, *v: i < steps,
-        lambda i, *v: (i + 1,) + tuple(body(i, *v)), (0,) + values)[1:]
-
-
-def scalar(x):
-    return tf.reshape(x, [])
-
-
-def conditionals():
-    """x of a case lies between 0.3 and 1.7."""
-    for name, limit in (("taken", 0.0), ("not taken", 9.0)):
-        control("cond, " + name, lambda x, n=limit: tf.cond(
-            scalar(x) > n, lambda: x * x, lambda: -3.0 * x), ())
-        control("cond of one, " + name, lambda x, y, n=limit: tf.cond(
-            scalar(x) > n, lambda: x * y, lambda: tf.sin(x)), (), ())
-        control("cond of a constant, " + name, lambda x, n=limit: tf.cond(
-            scalar(x) > n, lambda: x * x, lambda: 2.0 * tf.ones_like(x)), ())
-        for inner in (0.0, 9.0):
-            control("cond in cond, %s, %g" % (name, inner),
-                    lambda x, y, n=limit, m=inner: tf.cond(
-                        scalar(x) > n, lambda: tf.cond(
-                            scalar(y) > m, lambda: x * y, lambda: x - y),
-                        lambda: x * 2.0), (), ())
-        control("loop in cond, " + name, lambda x, n=limit: tf.cond(
-            scalar(x) > n, lambda: loop(3, lambda i, a: [a * a], x)[0],
-            lambda: x), ())
-
-
-def loops():
-    control("linear loop", lambda x: loop(5, lambda i, a: [a * 3.0], x), (2,))
-    control("loop of squares", lambda x: loop(3, lambda i, a: [a * a], x),
-            (2, 3))
-    control("loop of no steps", lambda x: loop(0, lambda i, a: [a * a], x),
-            ())
-    control("loop of many steps", lambda x: loop(
-        60, lambda i, a: [tf.sin(a) + a * 0.5], x), (3,))
-    control("loop by the number", lambda x: loop(
-        4, lambda i, a: [a * (tf.cast(i, a.dtype) + a)], x), ())
-    control("loop of two", lambda x, y: loop(
-        4, lambda i, a, b: [a * b, a + b * 0.5], x, y), (2,), (2,))
-    control("invariant", lambda x, y: loop(
-        4, lambda i, a: [tf.sin(a * y) + y], x), (2, 3), (3,))
-    control("matrices", lambda x, y: loop(4, lambda i, a: [tf.reshape(
-        tf.tanh(raw.MatMul(a=a, b=y)), [2, 3])], tf.reshape(x, [2, 3])),
-        (2, 3), (3, 3))
-    control("growing", lambda x: tf.while_loop(
-        lambda i, a: i < 3, lambda i, a: (i + 1, tf.concat([a, a * 2.0], 0)),
-        (0, tf.reshape(x, [2])),
-        shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])))[1],
-        (2,))
-    control("stopped", lambda x: loop(
-        3, lambda i, a, b: [a * b, tf.stop_gradient(a + b)], x, x), ())
-    control("loop after loop", lambda x: loop(
-        2, lambda i, a: [tf.sin(a) * a],
-        loop(3, lambda i, a: [a * a * 1.1], x)[0])[0] * x, ())
-    control("condition by value", lambda x: tf.while_loop(
-        lambda a: tf.reduce_sum(a) < 100.0, lambda a: a * a + 1.0, [x]), ())
-    control("one iteration at a time", lambda x: tf.while_loop(
-        lambda i, a: i < 5, lambda i, a: (i + 1, tf.sin(a) * a), (0, x),
-        parallel_iterations=1)[1], (2,))
-
-
 def images():
     """In float, which is all that some of these come in."""
     def single(x):
@@ -507,11 +455,12 @@ def images():
 
 
 for fill in (reductions, slices, gathers, batches, others, einsums, integrals,
-             samples, sparse, chosen, ragged, mixed, images, conditionals, loops,
-             transforms):
+             samples, sparse, chosen, ragged, mixed, images, transforms):
     fill()
 gradient_rooms.fill(case)
 gradient_rooms.fill_control(control)
+gradient_loops.fill_control(control)
+gradient_loops.fill(python, refuse)
 
 
 def outputs_of(made):
@@ -574,6 +523,12 @@ def problem(got, want, tolerance):
     return ""
 
 
+def refusal_problem(got, text):
+    if not isinstance(got, capi.Failure):
+        return "%s, and no error with '%s'" % (got, text)
+    return "" if text in got.message else problem(got, None, 0)
+
+
 def tensorflow_library():
     return str(pathlib.Path(tf.sysconfig.get_lib()) / "libtensorflow_cc.so.2")
 
@@ -588,8 +543,11 @@ def run(library):
     for found, got in zip(CASES, ours):
         name, function, shapes, _ = found
         want = None if name in CONTROL else next(theirs)
-        text = problem(got, right_answer(want, function, shapes),
-                       FLOAT_TOLERANCE if " in float" in name else TOLERANCE)
+        if name in REFUSED:
+            text = refusal_problem(got, REFUSED[name])
+        else:
+            text = problem(got, right_answer(want, function, shapes),
+                           FLOAT_TOLERANCE if " in float" in name else TOLERANCE)
         if text:
             failed.append("%s: %s" % (found[0], text))
     return len(CASES) - len(failed), failed

@@ -18,12 +18,10 @@ from tests.conformance import pages
 MODULES = ("map_ops", "linalg.sparse.sparse_csr_matrix_grad", "optional_grad",
            "rnn_grad", "image_grad", "sparse_grad", "random_grad",
            "list_ops", "tensor_array_grad", "data_flow_grad", "manip_grad")
-FUNCTIONS = "what its body made in each round is not kept"
 RAISES = "TensorFlow's function raises NotImplementedError"
 NOTHING = "TensorFlow's function returns None"
 # Op -> why libtfd has no gradient where TensorFlow's registry has a function.
 WITHOUT = {
-    **dict.fromkeys(("StatelessWhile", "While"), FUNCTIONS),
     **dict.fromkeys(("SparseDenseCwiseAdd", "SparseSparseMaximum",
                      "SparseSparseMinimum"), RAISES),
     **dict.fromkeys(("ArgMax", "ArgMin", "Ceil", "Floor", "FloorDiv", "Rint",

@@ -348,8 +348,8 @@ static const char *const others[] = {
     "CSRSparseMatrixToDense", "SparseMatrixTranspose", "RaggedGather",
     "RaggedTensorToTensor", "SparseMatMul", "ApproxTopK", "IsotonicRegression",
     /* by way of functions: tests/conformance */
-    "If", "StatelessIf", "Case", "StatelessCase",
-    /* by way of arrays: tests/conformance; V3 alone has one */
+    "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile",
+    /* by way of arrays: tests/conformance */
     "TensorArrayRead", "TensorArrayReadV2", "TensorArrayReadV3",
     "TensorArrayWrite", "TensorArrayWriteV2", "TensorArrayWriteV3",
     "TensorArrayGather", "TensorArrayGatherV2", "TensorArrayGatherV3",

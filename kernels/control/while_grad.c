@@ -1,0 +1,435 @@
+/*
+ * while_grad.c - see while_grad.h.
+ *
+ * The loop runs once more, keeping in lists what its variables were; then a
+ * second loop goes back through these.  Both are made of Enter, Merge, Switch
+ * and NextIteration, and call the loop's functions.
+ *
+ *     forward    v -> body -> v          v -> TensorListPushBack -> list
+ *                0 -> + 1 -> count
+ *     backward   list -> TensorListPopBack -> v
+ *                dy -> SymbolicGradient of body (v, dy) -> dy
+ *                count -> - 1 -> 0
+ *
+ * What body passes on unchanged, as all handles of resources, is no variable
+ * but an invariant: it enters both loops as it is.  What arrives at it adds up,
+ * as body's gradient adds to what arrived at the result that it passes on.
+ */
+#include "kernels/control/while_grad.h"
+
+#include "common/base/arena.h"
+#include "config/limits.h"
+#include "kernels/core/gradient.h"
+#include "kernels/core/gradient_call.h"
+#include "kernels/core/gradient_walk.h"
+
+/* A value that goes around. */
+struct cycle {
+    struct tfd_edge merged, value, exit;
+};
+
+struct loop_value {
+    bool invariant, derived;
+    struct cycle forward, list, backward;
+    struct tfd_edge list_exit; /* of the forward loop */
+};
+
+struct looping {
+    struct tfd_gradient b;
+    struct tfd_arena arena;
+    struct tfd_func f[2]; /* cond, body */
+    const char *call;     /* the op that calls them */
+    int32_t count;
+    struct loop_value *values;
+    struct tfd_edge *in, *out;            /* of calls */
+    struct tfd_str frame;                 /* of the loop at hand */
+    struct tfd_edge zero, one, any_shape; /* outside of both loops */
+    struct tfd_edge iterations;
+};
+
+static const char *const no_attrs[] = {NULL};
+
+/* ---- Loops --------------------------------------------------------------- */
+
+static struct tfd_edge enter(struct looping *x, struct tfd_edge in,
+                             bool constant)
+{
+    struct tfd_attr attrs[3];
+    struct tfd_edge out = TFD_EDGE_NONE;
+    size_t first, second, parallel;
+    struct tfd_bytes text;
+
+    if (x->b.code != TFD_OK)
+        return out;
+    tfd_bytes_init(&text, 4 * TFD_NAME_SIZE_MAX);
+    tfd_attr_put_str(&text, x->frame);
+    first = text.size;
+    tfd_attr_put_bool(&text, constant);
+    second = text.size;
+    (void)tfd_node_attr(x->b.g->node, "parallel_iterations", &attrs[2].value);
+    tfd_bytes_add_str(&text, attrs[2].value);
+    parallel = text.size;
+    attrs[0] = (struct tfd_attr){TFD_STR("frame_name"), {text.data, first}};
+    attrs[1] = (struct tfd_attr){TFD_STR("is_constant"),
+                                 {text.data + first, second - first}};
+    attrs[2] = (struct tfd_attr){TFD_STR("parallel_iterations"),
+                                 {text.data + second, parallel - second}};
+    x->b.code = tfd_bytes_ok(&text, "attributes of a loop", x->b.st);
+    if (x->b.code == TFD_OK)
+        x->b.code = tfd_grad_emit_attrs(x->b.g, "Enter", &in, 1, attrs, 3, &out,
+                                        1, x->b.st);
+    tfd_bytes_deinit(&text);
+    return out;
+}
+
+static void begin_cycle(struct looping *x, struct tfd_edge first,
+                        struct cycle *c)
+{
+    const struct tfd_edge in[] = {enter(x, first, false), TFD_EDGE_NONE};
+    struct tfd_edge out[2];
+
+    tfd_gradient_copying(&x->b, "Merge", in, 2, no_attrs, out, 2);
+    c->merged = out[0];
+}
+
+static void switch_cycle(struct looping *x, struct tfd_edge cond,
+                         struct cycle *c)
+{
+    const struct tfd_edge in[] = {c->merged, cond};
+    struct tfd_edge out[2];
+
+    tfd_gradient_copying(&x->b, "Switch", in, 2, no_attrs, out, 2);
+    c->exit = tfd_gradient_op1(&x->b, "Exit", out[0]);
+    c->value = tfd_gradient_op1(&x->b, "Identity", out[1]);
+}
+
+static void close_cycle(struct looping *x, const struct cycle *c,
+                        struct tfd_edge next)
+{
+    struct tfd_graph *g = x->b.g->graph;
+    const struct tfd_edge back = tfd_gradient_op1(&x->b, "NextIteration", next);
+
+    if (x->b.code == TFD_OK)
+        x->b.code =
+            tfd_graph_set_input(g, g->nodes[c->merged.node], 1, back, x->b.st);
+}
+
+/* "gradients/while_grad/forward". */
+static void name_frame(struct looping *x, const char *which)
+{
+    const struct tfd_gradient_builder *builder = x->b.g->builder;
+    struct tfd_bytes text;
+
+    if (x->b.code != TFD_OK)
+        return;
+    tfd_bytes_init(&text, 4 * TFD_NAME_SIZE_MAX);
+    tfd_bytes_add_str(&text, tfd_bytes_view(&builder->scope));
+    tfd_bytes_printf(&text, "/%s", which);
+    x->b.code = tfd_bytes_ok(&text, "a loop's name", x->b.st);
+    if (x->b.code == TFD_OK)
+        x->frame = tfd_arena_str(&x->arena, tfd_bytes_view(&text));
+    if (x->b.code == TFD_OK)
+        x->b.code = tfd_arena_check(x->frame.data, "a loop's name", x->b.st);
+    tfd_bytes_deinit(&text);
+}
+
+/* ---- What goes around ---------------------------------------------------- */
+
+/* The node of body that has this name; NULL where it is none. */
+static const struct tfd_function_node *find_node(const struct tfd_function *f,
+                                                 struct tfd_str name)
+{
+    for (int32_t i = 0; i < f->node_count; i++)
+        if (tfd_str_eq(f->nodes[i].name, name))
+            return &f->nodes[i];
+    return NULL;
+}
+
+/* "identity:output:0" is what the Identity reads. */
+static struct tfd_str through_identity(const struct tfd_function *f,
+                                       struct tfd_str tensor)
+{
+    const struct tfd_str end = TFD_STR(":output:0");
+    const struct tfd_function_node *n;
+
+    if (tensor.size <= end.size ||
+        !tfd_str_eq(
+            (struct tfd_str){tensor.data + tensor.size - end.size, end.size},
+            end))
+        return tensor;
+    n = find_node(f, (struct tfd_str){tensor.data, tensor.size - end.size});
+    return n && tfd_str_is(n->op, "Identity") && n->in_count == 1 ? n->in[0]
+                                                                  : tensor;
+}
+
+/* Body gives its argument i as result i.  Lists of arguments are not looked
+ * into: what they have are variables. */
+static bool is_passed_on(const struct looping *x, int32_t i)
+{
+    const struct tfd_function *body =
+        tfd_function_find(x->b.g->graph, x->f[1].name);
+
+    return body && body->op.in_count == x->count &&
+           body->op.out_count == x->count &&
+           tfd_str_eq(through_identity(body, body->ret[i]),
+                      body->op.in[i].name);
+}
+
+static enum tfd_code find_values(struct looping *x)
+{
+    const struct tfd_grad *g = x->b.g;
+    size_t count = (size_t)x->count + 1;
+
+    x->values = tfd_arena_array(&x->arena, count, sizeof(*x->values));
+    x->in = tfd_arena_array(&x->arena, 2 * count, sizeof(*x->in));
+    x->out = tfd_arena_array(&x->arena, count, sizeof(*x->out));
+    TFD_TRY(tfd_arena_check(x->values && x->in ? x->out : NULL,
+                            "the gradient of a loop", x->b.st));
+    for (int32_t i = 0; i < x->count; i++) {
+        enum tfd_dtype type = tfd_gradient_dtype(&x->b, g->x[i]);
+
+        x->values[i].invariant = type == TFD_RESOURCE || is_passed_on(x, i);
+        x->values[i].derived =
+            type != TFD_RESOURCE && tfd_gradient_has_derivative(type);
+    }
+    return TFD_OK;
+}
+
+static void make_constants(struct looping *x)
+{
+    const int32_t values[] = {0, 1, -1};
+
+    x->zero = tfd_gradient_ints(&x->b, &values[0], -1);
+    x->one = tfd_gradient_ints(&x->b, &values[1], -1);
+    x->any_shape = tfd_gradient_ints(&x->b, &values[2], -1);
+}
+
+/* ---- Forward ------------------------------------------------------------- */
+
+static struct tfd_edge empty_list(struct looping *x, enum tfd_dtype type)
+{
+    const struct tfd_gradient_attr attrs[] = {{"element_dtype", 't', type},
+                                              {NULL, 0, 0}};
+    const struct tfd_edge in[] = {x->any_shape, x->any_shape};
+    struct tfd_edge out;
+
+    tfd_gradient_with(&x->b, "EmptyTensorList", in, 2, attrs, &out, 1);
+    return out;
+}
+
+/* A bool where cond's signature does not say. */
+static enum tfd_dtype type_of_cond(const struct looping *x)
+{
+    const struct tfd_function *cond =
+        tfd_function_find(x->b.g->graph, x->f[0].name);
+    struct tfd_node n = {.attrs = x->f[0].attrs,
+                         .attr_count = x->f[0].attr_count};
+    enum tfd_dtype type = TFD_BOOL;
+
+    if (!cond || cond->op.out_count != 1 || cond->op.out[0].list_attr >= 0)
+        return type;
+    if (cond->op.out[0].type_attr < 0)
+        return cond->op.out[0].dtype;
+    n.name = cond->op.name;
+    n.op = &cond->op;
+    return tfd_node_type(&n,
+                         cond->op.attrs[cond->op.out[0].type_attr].name.data,
+                         &type, NULL) == TFD_OK
+               ? type
+               : TFD_BOOL;
+}
+
+static struct tfd_edge ask(struct looping *x)
+{
+    const int type = (int)type_of_cond(x);
+    struct tfd_edge truth = TFD_EDGE_NONE;
+
+    for (int32_t i = 0; i < x->count; i++)
+        x->in[i] = x->values[i].forward.merged;
+    if (x->b.code == TFD_OK)
+        x->b.code = tfd_gradient_call(x->b.g, x->call, &x->f[0], x->in,
+                                      x->count, &type, &truth, 1, x->b.st);
+    if (type != TFD_BOOL)
+        truth = tfd_gradient_op1(&x->b, "ToBool", truth);
+    return tfd_gradient_op1(&x->b, "LoopCond", truth);
+}
+
+static void begin_forward(struct looping *x, struct cycle *counter)
+{
+    begin_cycle(x, x->zero, counter);
+    for (int32_t i = 0; i < x->count; i++) {
+        struct loop_value *v = &x->values[i];
+        const struct tfd_edge first = x->b.g->x[i];
+
+        if (v->invariant) {
+            v->forward.merged = v->forward.value = enter(x, first, true);
+            continue;
+        }
+        begin_cycle(x, first, &v->forward);
+        if (x->b.code == TFD_OK)
+            begin_cycle(x, empty_list(x, tfd_gradient_dtype(&x->b, first)),
+                        &v->list);
+    }
+}
+
+static void keep_values(struct looping *x, struct tfd_edge cond)
+{
+    for (int32_t i = 0; i < x->count; i++) {
+        struct loop_value *v = &x->values[i];
+
+        if (v->invariant)
+            continue;
+        switch_cycle(x, cond, &v->forward);
+        switch_cycle(x, cond, &v->list);
+        v->list_exit = v->list.exit;
+        close_cycle(x, &v->list,
+                    tfd_gradient_op2(&x->b, "TensorListPushBack", v->list.value,
+                                     v->forward.value));
+    }
+}
+
+static enum tfd_code call_body(struct looping *x)
+{
+    int *types = tfd_arena_array(&x->arena, (size_t)x->count + 1, sizeof(int));
+
+    TFD_TRY(tfd_arena_check(types, "the gradient of a loop", x->b.st));
+    TFD_TRY(x->b.code);
+    for (int32_t i = 0; i < x->count; i++) {
+        types[i] = (int)tfd_gradient_dtype(&x->b, x->b.g->x[i]);
+        x->in[i] = x->values[i].forward.value;
+    }
+    return tfd_gradient_call(x->b.g, x->call, &x->f[1], x->in, x->count, types,
+                             x->out, x->count, x->b.st);
+}
+
+static void go_forward(struct looping *x)
+{
+    struct cycle counter;
+    struct tfd_edge cond;
+
+    name_frame(x, "forward");
+    begin_forward(x, &counter);
+    cond = ask(x);
+    switch_cycle(x, cond, &counter);
+    keep_values(x, cond);
+    if (x->b.code == TFD_OK)
+        x->b.code = call_body(x);
+    for (int32_t i = 0; i < x->count; i++)
+        if (!x->values[i].invariant)
+            close_cycle(x, &x->values[i].forward, x->out[i]);
+    close_cycle(x, &counter,
+                tfd_gradient_op2(&x->b, "AddV2", counter.value,
+                                 enter(x, x->one, true)));
+    x->iterations = counter.exit;
+}
+
+/* ---- Backward ------------------------------------------------------------ */
+
+static void begin_backward(struct looping *x, struct cycle *counter)
+{
+    begin_cycle(x, x->iterations, counter);
+    for (int32_t i = 0; i < x->count; i++) {
+        struct loop_value *v = &x->values[i];
+
+        if (!v->invariant)
+            begin_cycle(x, v->list_exit, &v->list);
+        if (v->derived)
+            begin_cycle(x, tfd_gradient_given(&x->b, i), &v->backward);
+    }
+}
+
+/* What a value was in the iteration at hand. */
+static struct tfd_edge was(struct looping *x, int32_t i, struct tfd_edge shape)
+{
+    struct loop_value *v = &x->values[i];
+    const struct tfd_edge in[] = {v->list.value, shape};
+    struct tfd_gradient_attr attrs[] = {{"element_dtype", 't', 0},
+                                        {NULL, 0, 0}};
+    struct tfd_edge out[2] = {TFD_EDGE_NONE, TFD_EDGE_NONE};
+
+    if (v->invariant)
+        return enter(x, x->b.g->x[i], true);
+    if (x->b.code != TFD_OK)
+        return out[1];
+    attrs[0].value = tfd_gradient_dtype(&x->b, x->b.g->x[i]);
+    tfd_gradient_with(&x->b, "TensorListPopBack", in, 2, attrs, out, 2);
+    close_cycle(x, &v->list, out[0]);
+    return out[1];
+}
+
+/* What has no derivative arrives as it is, to be left aside. */
+static void derive_body(struct looping *x, struct tfd_edge cond)
+{
+    const struct tfd_edge shape = enter(x, x->any_shape, true);
+
+    for (int32_t i = 0; i < x->count; i++) {
+        struct loop_value *v = &x->values[i];
+
+        if (!v->invariant)
+            switch_cycle(x, cond, &v->list);
+        if (v->derived)
+            switch_cycle(x, cond, &v->backward);
+        x->in[i] = was(x, i, shape);
+        x->in[x->count + i] = v->derived ? v->backward.value : x->in[i];
+    }
+    if (x->b.code == TFD_OK)
+        x->b.code = tfd_gradient_symbolic(x->b.g, &x->f[1], x->in, x->count,
+                                          x->count, x->out, x->b.st);
+    for (int32_t i = 0; i < x->count; i++) {
+        const struct loop_value *v = &x->values[i];
+
+        if (!v->derived)
+            continue;
+        close_cycle(x, &v->backward, x->out[i]);
+        x->b.g->dx[i] = v->backward.exit;
+    }
+}
+
+static void go_backward(struct looping *x)
+{
+    struct tfd_edge cond, one;
+    struct cycle counter;
+
+    name_frame(x, "backward");
+    begin_backward(x, &counter);
+    cond = tfd_gradient_op2(&x->b, "Greater", counter.merged,
+                            enter(x, x->zero, true));
+    cond = tfd_gradient_op1(&x->b, "LoopCond", cond);
+    switch_cycle(x, cond, &counter);
+    derive_body(x, cond);
+    one = enter(x, x->one, true);
+    close_cycle(x, &counter,
+                tfd_gradient_op2(&x->b, "Sub", counter.value, one));
+}
+
+/* ---- All ----------------------------------------------------------------- */
+
+static enum tfd_code derive_loop(struct looping *x, struct tfd_status *st)
+{
+    const struct tfd_node *n = x->b.g->node;
+
+    TFD_TRY(tfd_node_func(n, "cond", &x->arena, &x->f[0], st));
+    TFD_TRY(tfd_node_func(n, "body", &x->arena, &x->f[1], st));
+    TFD_TRY(tfd_while_check_again(x->b.g->graph, n, x->f, 2, &x->arena, st));
+    TFD_TRY(find_values(x));
+    make_constants(x);
+    go_forward(x);
+    go_backward(x);
+    return x->b.code;
+}
+
+enum tfd_code tfd_while_gradient(struct tfd_grad *g, struct tfd_status *st)
+{
+    struct looping x = {
+        .b = tfd_gradient_begin(g, st),
+        .call = g->node->op->flags & TFD_OP_STATEFUL ? "StatefulPartitionedCall"
+                                                     : "PartitionedCall",
+        .count = g->node->in_count,
+    };
+    enum tfd_code rc;
+
+    tfd_arena_init(&x.arena, (size_t)TFD_GRAPH_SIZE_MAX);
+    rc = derive_loop(&x, st);
+    tfd_arena_deinit(&x.arena);
+    return rc;
+}

@@ -1,0 +1,223 @@
+"""More cases for gradients.py: conditionals and loops of Switch and Merge, and
+loops of functions, which Python's while_loop makes where control flow is new."""
+import contextlib
+
+import numpy as np
+import tensorflow as tf2
+import tensorflow.compat.v1 as tf
+
+raw = tf.raw_ops
+
+
+@contextlib.contextmanager
+def new_control_flow():
+    v2 = tf.control_flow_v2_enabled()
+    tf.enable_control_flow_v2()
+    try:
+        yield
+    finally:
+        if not v2:
+            tf.disable_control_flow_v2()
+
+
+def loop(steps, body, *values, **more):
+    """values after so many steps; body is given their number, too."""
+    return tf.while_loop(
+        lambda i, *v: i < steps,
+        lambda i, *v: (i + 1,) + tuple(body(i, *v)), (0,) + values, **more)[1:]
+
+
+def scalar(x):
+    return tf.reshape(x, [])
+
+
+def conditionals(control):
+    """x of a case lies between 0.3 and 1.7."""
+    for name, limit in (("taken", 0.0), ("not taken", 9.0)):
+        control("cond, " + name, lambda x, n=limit: tf.cond(
+            scalar(x) > n, lambda: x * x, lambda: -3.0 * x), ())
+        control("cond of one, " + name, lambda x, y, n=limit: tf.cond(
+            scalar(x) > n, lambda: x * y, lambda: tf.sin(x)), (), ())
+        control("cond of a constant, " + name, lambda x, n=limit: tf.cond(
+            scalar(x) > n, lambda: x * x, lambda: 2.0 * tf.ones_like(x)), ())
+        for inner in (0.0, 9.0):
+            control("cond in cond, %s, %g" % (name, inner),
+                    lambda x, y, n=limit, m=inner: tf.cond(
+                        scalar(x) > n, lambda: tf.cond(
+                            scalar(y) > m, lambda: x * y, lambda: x - y),
+                        lambda: x * 2.0), (), ())
+        control("loop in cond, " + name, lambda x, n=limit: tf.cond(
+            scalar(x) > n, lambda: loop(3, lambda i, a: [a * a], x)[0],
+            lambda: x), ())
+
+
+def loops(control):
+    control("linear loop", lambda x: loop(5, lambda i, a: [a * 3.0], x), (2,))
+    control("loop of squares", lambda x: loop(3, lambda i, a: [a * a], x),
+            (2, 3))
+    control("loop of no steps", lambda x: loop(0, lambda i, a: [a * a], x),
+            ())
+    control("loop of many steps", lambda x: loop(
+        60, lambda i, a: [tf.sin(a) + a * 0.5], x), (3,))
+    control("loop by the number", lambda x: loop(
+        4, lambda i, a: [a * (tf.cast(i, a.dtype) + a)], x), ())
+    control("loop of two", lambda x, y: loop(
+        4, lambda i, a, b: [a * b, a + b * 0.5], x, y), (2,), (2,))
+    control("invariant", lambda x, y: loop(
+        4, lambda i, a: [tf.sin(a * y) + y], x), (2, 3), (3,))
+    control("matrices", lambda x, y: loop(4, lambda i, a: [tf.reshape(
+        tf.tanh(raw.MatMul(a=a, b=y)), [2, 3])], tf.reshape(x, [2, 3])),
+        (2, 3), (3, 3))
+    control("growing", lambda x: tf.while_loop(
+        lambda i, a: i < 3, lambda i, a: (i + 1, tf.concat([a, a * 2.0], 0)),
+        (0, tf.reshape(x, [2])),
+        shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])))[1],
+        (2,))
+    control("stopped", lambda x: loop(
+        3, lambda i, a, b: [a * b, tf.stop_gradient(a + b)], x, x), ())
+    control("loop after loop", lambda x: loop(
+        2, lambda i, a: [tf.sin(a) * a],
+        loop(3, lambda i, a: [a * a * 1.1], x)[0])[0] * x, ())
+    control("condition by value", lambda x: tf.while_loop(
+        lambda a: tf.reduce_sum(a) < 100.0, lambda a: a * a + 1.0, [x]), ())
+    control("one iteration at a time", lambda x: tf.while_loop(
+        lambda i, a: i < 5, lambda i, a: (i + 1, tf.sin(a) * a), (0, x),
+        parallel_iterations=1)[1], (2,))
+
+
+def plain(add):
+    add("linear", lambda x: loop(5, lambda i, a: [a * 3.0], x), (2,))
+    add("of squares", lambda x: loop(3, lambda i, a: [a * a], x), (2, 3))
+    add("of a scalar", lambda x: loop(3, lambda i, a: [tf.sin(a) * a], x), ())
+    add("of no steps", lambda x: loop(0, lambda i, a: [a * a], x), ())
+    add("of no steps by what is captured", lambda x, y: loop(
+        0, lambda i, a: [a * y], x), (2,), (2,))
+    add("of many steps", lambda x: loop(
+        60, lambda i, a: [tf.sin(a) + a * 0.5], x), (3,))
+    add("of three steps at most", lambda x: loop(
+        5, lambda i, a: [a * a * 0.9], x, maximum_iterations=3), (2,))
+    add("one iteration at a time", lambda x: loop(
+        5, lambda i, a: [tf.sin(a) * a], x, parallel_iterations=1), (2,))
+    add("by the number", lambda x: loop(
+        4, lambda i, a: [a * (tf.cast(i, a.dtype) + a)], x), ())
+    add("by its value", lambda x: tf.while_loop(
+        lambda a: tf.reduce_sum(a) < 100.0, lambda a: a * a + 1.0, [x]), ())
+    add("of two", lambda x, y: loop(
+        4, lambda i, a, b: [a * b, a + b * 0.5], x, y), (2,), (2,))
+    add("that swaps", lambda x, y: loop(
+        3, lambda i, a, b: [b, a * 1.5], x, y), (2,), (2,))
+    add("of which one is read", lambda x: loop(
+        3, lambda i, a, b: [a * a, b * b + a], x, x)[0], (2,))
+    add("that forgets", lambda x: loop(
+        3, lambda i, a: [tf.ones_like(a) * 2.0], x)[0] * x, (2,))
+    add("with what stops", lambda x: loop(
+        3, lambda i, a, b: [a * b, tf.stop_gradient(a + b)], x, x), ())
+    add("with what is captured", lambda x, y: loop(
+        4, lambda i, a: [tf.sin(a * y) + y], x), (2, 3), (3,))
+    add("of matrices", lambda x, y: loop(4, lambda i, a: [tf.reshape(
+        tf.tanh(raw.MatMul(a=a, b=y)), [2, 3])], tf.reshape(x, [2, 3])),
+        (2, 3), (3, 3))
+    add("that grows", lambda x: tf.while_loop(
+        lambda i, a: i < 3, lambda i, a: (i + 1, tf.concat([a, a * 2.0], 0)),
+        (0, tf.reshape(x, [2])),
+        shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])))[1],
+        (2,))
+    add("after a loop", lambda x: loop(
+        2, lambda i, a: [tf.sin(a) * a],
+        loop(3, lambda i, a: [a * a * 0.9], x)[0])[0] * x, ())
+    add("of complex numbers", lambda x: tf.abs(loop(
+        3, lambda i, a: [a * a + tf.complex(x, x)],
+        tf.complex(x, x * 0.5))[0]), (2,))
+
+
+def within(add):
+    add("in a loop", lambda x, y: loop(3, lambda i, a: [loop(
+        2, lambda j, b: [tf.sin(b * y) + a * 0.5], a)[0]], x), (2,), (2,))
+    add("in a loop in a loop", lambda x: loop(2, lambda i, a: loop(
+        2, lambda j, b: loop(2, lambda k, c: [tf.sin(c) * a], b), a), x), (2,))
+    add("that has a conditional", lambda x, y: loop(4, lambda i, a: [tf.cond(
+        i < 2, lambda: a * y, lambda: tf.sin(a))], x), (2,), (2,))
+    for limit in (0.0, 9.0):
+        add("in a conditional, %g" % limit, lambda x, n=limit: tf.cond(
+            scalar(x) > n, lambda: loop(3, lambda i, a: [a * a], x)[0],
+            lambda: x), ())
+
+    def called(x):
+        @tf2.function
+        def cube(a):
+            return loop(3, lambda i, b: [b * b * a], a)[0]
+        return cube(x)
+    add("in a call", called, (2,))
+
+
+def rows(add):
+    def made():
+        return tf.TensorArray(tf.float64, size=4, infer_shape=False)
+
+    def scan(x):
+        def body(i, state, out):
+            state = tf.tanh(state * 1.5 + tf.reshape(read.read(i), [3]))
+            return i + 1, state, out.write(i, state)
+        read = made().unstack(x)
+        return tf.while_loop(lambda i, *_: i < 4, body, (
+            0, tf.zeros([3], tf.float64), made()))[2].stack() ** 2
+    add("with lists", scan, (4, 3))
+    add("of map_fn", lambda x: tf.map_fn(lambda r: tf.sin(r) * r, x), (4, 3))
+    add("of scan", lambda x: tf.scan(lambda a, r: tf.sin(a) * r, x), (4, 3))
+
+    def pushed(x):
+        def body(i, a, found):
+            a = a * x
+            return i + 1, a, raw.TensorListPushBack(input_handle=found, tensor=a)
+        found = raw.EmptyTensorList(
+            element_shape=np.array([2], np.int32), max_num_elements=-1,
+            element_dtype=tf.float64)
+        return raw.TensorListStack(
+            input_handle=tf.while_loop(lambda i, *_: i < 3, body, (
+                0, tf.ones([2], tf.float64), found))[2],
+            element_shape=np.array([2], np.int32), element_dtype=tf.float64)
+    add("that pushes", pushed, (2,))
+
+
+def twice(add):
+    """What TensorFlow adds for a first derivative, derived by libtfd."""
+    def second(y, x):
+        return tf.gradients(y, x)[0]
+    add("twice", lambda x: second(loop(
+        3, lambda i, a: [tf.sin(a) * a], x)[0], x), (2,))
+    add("twice, with what is captured", lambda x, y: second(loop(
+        3, lambda i, a: [tf.sin(a * y)], x)[0], y), (2,), (2,))
+
+
+def refused(add):
+    def noisy(x):
+        return loop(3, lambda i, a: [a * tf.random_uniform([], dtype=a.dtype)], x)
+
+    def in_call(x):
+        @tf2.function
+        def draw(a):
+            return a * tf.random_uniform([], dtype=a.dtype)
+        return loop(3, lambda i, a: [draw(a)], x)
+    for name, function in (("that draws numbers", noisy),
+                           ("whose call draws numbers", in_call)):
+        add(name, function, "would not do the same again", (2,))
+
+
+def fill_control(control):
+    conditionals(control)
+    loops(control)
+
+
+def fill(python, refuse):
+    """python: a case whose truth Python's gradients say; refuse: one that
+    libtfd refuses with such a text."""
+    def new(function):
+        def built(*x):
+            with new_control_flow():
+                return function(*x)
+        return built
+    for part in (plain, within, rows, twice):
+        part(lambda name, function, *shapes: python(
+            "While " + name, new(function), *shapes))
+    refused(lambda name, function, text, *shapes: refuse(
+        "While " + name, new(function), text, *shapes))
