@@ -26,6 +26,7 @@ struct branching {
     struct tfd_edge *now;  /* arguments and what arrived, that go on */
     struct tfd_edge *here; /* those for the branch at hand */
     struct tfd_edge *dx;   /* by branch and argument */
+    int *types;            /* by argument, of dx */
 };
 
 static enum tfd_code take_arrays(struct branching *x)
@@ -37,10 +38,16 @@ static enum tfd_code take_arrays(struct branching *x)
     x->here = tfd_arena_array(&x->arena, all + 1, sizeof(*x->here));
     x->dx = tfd_arena_array(&x->arena, (size_t)x->count * (size_t)x->args + 1,
                             sizeof(*x->dx));
-    TFD_TRY(tfd_arena_check(x->now && x->here ? x->dx : NULL,
+    x->types = tfd_arena_array(&x->arena, all + 1, sizeof(*x->types));
+    TFD_TRY(tfd_arena_check(x->now && x->here && x->types ? x->dx : NULL,
                             "the gradient of branches", x->b.st));
-    for (int i = 0; i < x->args; i++)
+    for (int i = 0; i < x->args; i++) {
         x->now[i] = g->x[i + 1];
+        x->types[i] = TFD_RESOURCE;
+    }
+    for (int32_t i = 0; i < x->count; i++)
+        TFD_TRY(tfd_gradient_types(x->b.g, &x->f[i], x->now, x->args, x->types,
+                                   x->b.st));
     for (int i = 0; i < x->results; i++)
         x->now[x->args + i] = tfd_gradient_given(&x->b, i);
     return x->b.code;
@@ -84,7 +91,7 @@ static enum tfd_code derive_branches(struct branching *x)
         if (x->b.code == TFD_OK)
             x->b.code = tfd_gradient_symbolic(
                 x->b.g, &x->f[i], last ? x->now : x->here, x->args, x->results,
-                x->dx + (size_t)i * (size_t)x->args, x->b.st);
+                x->types, x->dx + (size_t)i * (size_t)x->args, x->b.st);
     }
     return x->b.code;
 }
@@ -99,6 +106,8 @@ static enum tfd_code merge_branches(struct branching *x)
 
     TFD_TRY(tfd_arena_check(in, "the gradient of branches", x->b.st));
     for (int i = 0; i < x->args; i++) {
+        if (x->types[i] == TFD_RESOURCE)
+            continue;
         for (int32_t k = 0; k < x->count; k++)
             in[k] = x->dx[(size_t)k * (size_t)x->args + (size_t)i];
         tfd_gradient_copying(&x->b, "Merge", in, x->count, none, out, 2);

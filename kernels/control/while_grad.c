@@ -13,7 +13,8 @@
  *
  * What body passes on unchanged, as all handles of resources, is no variable
  * but an invariant: it enters both loops as it is.  What arrives at it adds up,
- * as body's gradient adds to what arrived at the result that it passes on.
+ * as body's gradient adds to what arrived at the result that it passes on; at a
+ * variable's handle nothing arrives, and what body gives is added here.
  */
 #include "kernels/control/while_grad.h"
 
@@ -30,6 +31,7 @@ struct cycle {
 
 struct loop_value {
     bool invariant, derived;
+    bool variable; /* a handle, and its variable is read and derived */
     struct cycle forward, list, backward;
     struct tfd_edge list_exit; /* of the forward loop */
 };
@@ -41,8 +43,9 @@ struct looping {
     const char *call;     /* the op that calls them */
     int32_t count;
     struct loop_value *values;
-    struct tfd_edge *in, *out;            /* of calls */
-    struct tfd_str frame;                 /* of the loop at hand */
+    struct tfd_edge *in, *out; /* of calls */
+    int *types;                /* of what body's gradient gives, by argument */
+    struct tfd_str frame;      /* of the loop at hand */
     struct tfd_edge zero, one, any_shape; /* outside of both loops */
     struct tfd_edge iterations;
 };
@@ -183,14 +186,21 @@ static enum tfd_code find_values(struct looping *x)
     x->values = tfd_arena_array(&x->arena, count, sizeof(*x->values));
     x->in = tfd_arena_array(&x->arena, 2 * count, sizeof(*x->in));
     x->out = tfd_arena_array(&x->arena, count, sizeof(*x->out));
-    TFD_TRY(tfd_arena_check(x->values && x->in ? x->out : NULL,
+    x->types = tfd_arena_array(&x->arena, count, sizeof(*x->types));
+    TFD_TRY(tfd_arena_check(x->values && x->in && x->types ? x->out : NULL,
                             "the gradient of a loop", x->b.st));
+    for (int32_t i = 0; i < x->count; i++)
+        x->types[i] = TFD_RESOURCE;
+    TFD_TRY(tfd_gradient_types(x->b.g, &x->f[1], g->x, x->count, x->types,
+                               x->b.st));
     for (int32_t i = 0; i < x->count; i++) {
-        enum tfd_dtype type = tfd_gradient_dtype(&x->b, g->x[i]);
+        struct loop_value *v = &x->values[i];
+        const bool handle = tfd_gradient_dtype(&x->b, g->x[i]) == TFD_RESOURCE;
 
-        x->values[i].invariant = type == TFD_RESOURCE || is_passed_on(x, i);
-        x->values[i].derived =
-            type != TFD_RESOURCE && tfd_gradient_has_derivative(type);
+        v->invariant = handle || is_passed_on(x, i);
+        v->derived = x->types[i] != TFD_RESOURCE &&
+                     tfd_gradient_has_derivative((enum tfd_dtype)x->types[i]);
+        v->variable = handle && v->derived;
     }
     return TFD_OK;
 }
@@ -325,6 +335,18 @@ static void go_forward(struct looping *x)
 
 /* ---- Backward ------------------------------------------------------------ */
 
+/* Zeros in the shape of the variable. */
+static struct tfd_edge no_gradient_yet(struct looping *x, int32_t i)
+{
+    const struct tfd_gradient_attr attrs[] = {{"dtype", 't', x->types[i]},
+                                              {NULL, 0, 0}};
+    struct tfd_edge value;
+
+    tfd_gradient_with(&x->b, "ReadVariableOp", &x->b.g->x[i], 1, attrs, &value,
+                      1);
+    return tfd_gradient_op1(&x->b, "ZerosLike", value);
+}
+
 static void begin_backward(struct looping *x, struct cycle *counter)
 {
     begin_cycle(x, x->iterations, counter);
@@ -333,7 +355,9 @@ static void begin_backward(struct looping *x, struct cycle *counter)
 
         if (!v->invariant)
             begin_cycle(x, v->list_exit, &v->list);
-        if (v->derived)
+        if (v->variable)
+            begin_cycle(x, no_gradient_yet(x, i), &v->backward);
+        else if (v->derived)
             begin_cycle(x, tfd_gradient_given(&x->b, i), &v->backward);
     }
 }
@@ -357,6 +381,14 @@ static struct tfd_edge was(struct looping *x, int32_t i, struct tfd_edge shape)
     return out[1];
 }
 
+static struct tfd_edge sum(struct looping *x, struct tfd_edge a,
+                           struct tfd_edge b)
+{
+    const struct tfd_edge in[] = {a, b};
+
+    return tfd_gradient_op(&x->b, "AddN", in, 2);
+}
+
 /* What has no derivative arrives as it is, to be left aside. */
 static void derive_body(struct looping *x, struct tfd_edge cond)
 {
@@ -370,16 +402,19 @@ static void derive_body(struct looping *x, struct tfd_edge cond)
         if (v->derived)
             switch_cycle(x, cond, &v->backward);
         x->in[i] = was(x, i, shape);
-        x->in[x->count + i] = v->derived ? v->backward.value : x->in[i];
+        x->in[x->count + i] =
+            v->derived && !v->variable ? v->backward.value : x->in[i];
     }
     if (x->b.code == TFD_OK)
         x->b.code = tfd_gradient_symbolic(x->b.g, &x->f[1], x->in, x->count,
-                                          x->count, x->out, x->b.st);
+                                          x->count, x->types, x->out, x->b.st);
     for (int32_t i = 0; i < x->count; i++) {
         const struct loop_value *v = &x->values[i];
 
         if (!v->derived)
             continue;
+        if (v->variable)
+            x->out[i] = sum(x, v->backward.value, x->out[i]);
         close_cycle(x, &v->backward, x->out[i]);
         x->b.g->dx[i] = v->backward.exit;
     }

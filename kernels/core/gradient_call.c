@@ -6,6 +6,7 @@
 #include "kernels/core/gradient_call.h"
 
 #include "common/base/pbio.h"
+#include "common/graph/function_reads.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
 
@@ -54,30 +55,38 @@ static void put_types(struct tfd_bytes *b, const struct tfd_graph *g,
     free(types);
 }
 
-/* ---- The call ------------------------------------------------------------ */
+/* ---- The gradient -------------------------------------------------------- */
 
-/* What is called: `raw`, an AttrValue, or where that has no bytes f. */
-struct called {
-    struct tfd_str raw;
-    const struct tfd_func *f;
-};
+enum tfd_code tfd_gradient_types(struct tfd_grad *g, const struct tfd_func *f,
+                                 const struct tfd_edge *in, int args,
+                                 int *types, struct tfd_status *st)
+{
+    for (int i = 0; i < args; i++) {
+        enum tfd_dtype read;
 
-static enum tfd_code emit(struct tfd_grad *g, const struct called *c,
+        if (tfd_dtype_base(tfd_graph_type(g->graph, in[i])) != TFD_RESOURCE)
+            types[i] = (int)tfd_dtype_base(tfd_graph_type(g->graph, in[i]));
+        if (types[i] != TFD_RESOURCE)
+            continue;
+        TFD_TRY(tfd_function_reads(g->graph, f, i, &read, st));
+        types[i] = (int)read;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code emit(struct tfd_grad *g, const struct tfd_func *f,
                           const struct tfd_edge *in, int args, int results,
-                          struct tfd_edge *out, struct tfd_bytes *text,
-                          struct tfd_status *st)
+                          const int *types, struct tfd_edge *out,
+                          struct tfd_bytes *text, struct tfd_status *st)
 {
     struct tfd_attr attrs[3];
     size_t first, second;
 
     put_types(text, g->graph, in, args + results);
     first = text->size;
-    put_types(text, g->graph, in, args);
+    tfd_attr_put_types(text, types, args);
     second = text->size;
-    if (c->raw.size > 0)
-        tfd_bytes_add_str(text, c->raw);
-    else
-        put_func(text, c->f);
+    put_func(text, f);
     TFD_TRY(tfd_bytes_ok(text, "the gradient of a call", st));
     attrs[0] = (struct tfd_attr){TFD_STR("Tin"), {text->data, first}};
     attrs[1] = (struct tfd_attr){TFD_STR("Tout"),
@@ -88,58 +97,69 @@ static enum tfd_code emit(struct tfd_grad *g, const struct called *c,
                                3, out, args, st);
 }
 
-static enum tfd_code emit_called(struct tfd_grad *g, const struct called *c,
-                                 const struct tfd_edge *in, int args,
-                                 int results, struct tfd_edge *out,
-                                 struct tfd_status *st)
+enum tfd_code tfd_gradient_symbolic(struct tfd_grad *g,
+                                    const struct tfd_func *f,
+                                    const struct tfd_edge *in, int args,
+                                    int results, const int *types,
+                                    struct tfd_edge *out, struct tfd_status *st)
 {
     struct tfd_bytes text;
     enum tfd_code rc;
 
     tfd_bytes_init(&text, FUNC_SIZE_MAX);
-    rc = emit(g, c, in, args, results, out, &text, st);
+    rc = emit(g, f, in, args, results, types, out, &text, st);
     tfd_bytes_deinit(&text);
+    for (int i = 0; rc == TFD_OK && i < args; i++)
+        if (types[i] == TFD_RESOURCE)
+            out[i] = TFD_EDGE_NONE;
     return rc;
 }
 
-enum tfd_code tfd_gradient_symbolic(struct tfd_grad *g,
-                                    const struct tfd_func *f,
-                                    const struct tfd_edge *in, int args,
-                                    int results, struct tfd_edge *out,
-                                    struct tfd_status *st)
-{
-    const struct called c = {.f = f};
+/* ---- Of a call ----------------------------------------------------------- */
 
-    return emit_called(g, &c, in, args, results, out, st);
+static enum tfd_code derive_call(struct tfd_grad *g, struct tfd_arena *arena,
+                                 struct tfd_status *st)
+{
+    const struct tfd_node *n = g->node;
+    const size_t ins = (size_t)n->in_count;
+    struct tfd_edge *in =
+        tfd_arena_array(arena, ins + (size_t)n->out_count + 1, sizeof(*in));
+    int *types = tfd_arena_array(arena, ins + 1, sizeof(*types));
+    struct tfd_func f = {n->op->name, n->attrs, n->attr_count};
+
+    TFD_TRY(tfd_arena_check(in ? types : NULL, "the gradient of a call", st));
+    if (!(n->op->flags & TFD_OP_FUNCTION))
+        TFD_TRY(tfd_node_func(n, "f", arena, &f, st));
+    for (int32_t i = 0; i < n->in_count; i++) {
+        in[i] = g->x[i];
+        types[i] = TFD_RESOURCE;
+    }
+    for (int32_t i = 0; i < n->out_count; i++) {
+        struct tfd_edge *dy = &in[n->in_count + i];
+
+        *dy = g->dy[i];
+        if (dy->node < 0 && tfd_graph_type(g->graph, g->y[i]) == TFD_RESOURCE)
+            *dy = g->y[i]; /* which is left aside */
+        else if (dy->node < 0)
+            TFD_TRY(tfd_grad_emit(g, "ZerosLike", &g->y[i], 1, dy, st));
+    }
+    TFD_TRY(tfd_gradient_types(g, &f, in, n->in_count, types, st));
+    return tfd_gradient_symbolic(g, &f, in, n->in_count, n->out_count, types,
+                                 g->dx, st);
 }
 
 enum tfd_code tfd_gradient_of_call(struct tfd_grad *g, struct tfd_status *st)
 {
-    const struct tfd_node *n = g->node;
-    size_t count = (size_t)n->in_count + (size_t)n->out_count;
-    struct tfd_edge *in = calloc(count + 1, sizeof(*in));
-    const struct tfd_func own = {n->op->name, n->attrs, n->attr_count};
-    struct called c = {.f = &own};
-    enum tfd_code rc = TFD_OK;
+    struct tfd_arena arena;
+    enum tfd_code rc;
 
-    if (!in)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for inputs");
-    for (int32_t i = 0; i < n->in_count; i++)
-        in[i] = g->x[i];
-    for (int32_t i = 0; rc == TFD_OK && i < n->out_count; i++) {
-        struct tfd_edge *dy = &in[n->in_count + i];
-
-        *dy = g->dy[i];
-        if (dy->node < 0)
-            rc = tfd_grad_emit(g, "ZerosLike", &g->y[i], 1, dy, st);
-    }
-    if (!(n->op->flags & TFD_OP_FUNCTION))
-        (void)tfd_node_attr(n, "f", &c.raw);
-    if (rc == TFD_OK)
-        rc = emit_called(g, &c, in, n->in_count, n->out_count, g->dx, st);
-    free(in);
+    tfd_arena_init(&arena, (size_t)TFD_GRAPH_SIZE_MAX);
+    rc = derive_call(g, &arena, st);
+    tfd_arena_deinit(&arena);
     return rc;
 }
+
+/* ---- Calls --------------------------------------------------------------- */
 
 static enum tfd_code emit_call(struct tfd_grad *g, const char *op,
                                const struct tfd_func *f,

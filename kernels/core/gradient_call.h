@@ -16,14 +16,22 @@ bool tfd_gradient_is_call(const struct tfd_node *n);
 enum tfd_code tfd_gradient_of_call(struct tfd_grad *g,
                                    struct tfd_status *st) TFD_MUST_USE;
 
+/* The types of what comes of f's arguments in[]: their own; of a variable's
+ * handle what f reads, and where f reads nothing TFD_RESOURCE.  Those that are
+ * no TFD_RESOURCE already stay: of another branch. */
+enum tfd_code tfd_gradient_types(struct tfd_grad *g, const struct tfd_func *f,
+                                 const struct tfd_edge *in, int args,
+                                 int *types,
+                                 struct tfd_status *st) TFD_MUST_USE;
 /* SymbolicGradient of f: of in[] the first `args` are f's arguments, then
- * follow what arrived at its results.  out: by argument. */
+ * follow what arrived at its results.  out: by argument, of these types; none
+ * for TFD_RESOURCE. */
 enum tfd_code tfd_gradient_symbolic(struct tfd_grad *g,
                                     const struct tfd_func *f,
                                     const struct tfd_edge *in, int args,
-                                    int results, struct tfd_edge *out,
+                                    int results, const int *types,
+                                    struct tfd_edge *out,
                                     struct tfd_status *st) TFD_MUST_USE;
-
 /* A call of f by `op`, a PartitionedCall; types: of its results. */
 enum tfd_code tfd_gradient_call(struct tfd_grad *g, const char *op,
                                 const struct tfd_func *f,

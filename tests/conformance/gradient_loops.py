@@ -1,6 +1,7 @@
 """More cases for gradients.py: conditionals and loops of Switch and Merge, and
 loops of functions, which Python's while_loop makes where control flow is new."""
 import contextlib
+import dataclasses
 
 import numpy as np
 import tensorflow as tf2
@@ -25,6 +26,14 @@ def loop(steps, body, *values, **more):
     return tf.while_loop(
         lambda i, *v: i < steps,
         lambda i, *v: (i + 1,) + tuple(body(i, *v)), (0,) + values, **more)[1:]
+
+
+@dataclasses.dataclass
+class By:
+    """What a case gives that is derived by variables, too."""
+
+    y: list
+    handles: list
 
 
 def scalar(x):
@@ -179,6 +188,46 @@ def rows(add):
     add("that pushes", pushed, (2,))
 
 
+def variables(add):
+    """By the handle of one that is assigned first."""
+    def with_variable(function):
+        def built(x):
+            handle = raw.VarHandleOp(dtype=x.dtype, shape=[2], shared_name="v")
+            assign = raw.AssignVariableOp(
+                resource=handle, value=tf.constant([0.5, 1.25], x.dtype))
+            with tf.control_dependencies([assign]):
+                now = raw.Identity(input=handle)
+
+            def read():
+                return raw.ReadVariableOp(resource=now, dtype=x.dtype)
+            return By([function(x, read)], [now])
+        return built
+
+    def called(x, read):
+        @tf2.function
+        def product(a):
+            return a * read()
+        return product(x) * read()
+    for name, function in (
+            ("by a variable", lambda x, read: loop(
+                3, lambda i, a: [tf.sin(a * read())], x)[0]),
+            ("by a variable of no steps", lambda x, read: loop(
+                0, lambda i, a: [tf.sin(a * read())], x)[0]),
+            ("by a variable, and beside it", lambda x, read: loop(
+                3, lambda i, a: [tf.sin(a * read())], x)[0] * read()),
+            ("by a variable, in a loop", lambda x, read: loop(
+                2, lambda i, a: loop(
+                    2, lambda j, b: [tf.sin(b * read())], a), x)[0]),
+            ("by a variable, in a conditional that is taken",
+             lambda x, read: tf.cond(tf.reduce_sum(x) > 0.0,
+                                     lambda: x * read(), lambda: x)),
+            ("by a variable, in a conditional that is not taken",
+             lambda x, read: tf.cond(tf.reduce_sum(x) > 9.0,
+                                     lambda: x * read(), lambda: x)),
+            ("by a variable, in a call", called)):
+        add(name, with_variable(function), (2,))
+
+
 def twice(add):
     """What TensorFlow adds for a first derivative, derived by libtfd."""
     def second(y, x):
@@ -216,7 +265,7 @@ def fill(python, refuse):
             with new_control_flow():
                 return function(*x)
         return built
-    for part in (plain, within, rows, twice):
+    for part in (plain, within, rows, variables, twice):
         part(lambda name, function, *shapes: python(
             "While " + name, new(function), *shapes))
     refused(lambda name, function, text, *shapes: refuse(

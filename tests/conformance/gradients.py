@@ -475,12 +475,16 @@ def number(name, shape):
 
 
 def build(function, shapes, known):
-    """Outputs, placeholders and what to feed, in the default graph."""
+    """Outputs, placeholders (and variables) and what to feed, in the default
+    graph."""
     x = [tf.placeholder(tf.float64, shape if known else None, name="x%d" % i)
          for i, shape in enumerate(shapes)]
     feeds = {p.name: number(p.name, shape) for p, shape in zip(x, shapes)}
+    made = function(*x)
+    if isinstance(made, gradient_loops.By):
+        made, x = made.y, x + made.handles
     # Sines: no two elements weigh the same, so none can hide in a sum.
-    y = [tf.reduce_sum(tf.sin(output)) for output in outputs_of(function(*x))]
+    y = [tf.reduce_sum(tf.sin(output)) for output in outputs_of(made)]
     return y, x, feeds
 
 

@@ -19,6 +19,8 @@ struct deriving {
     struct tfd_str name, device; /* the function's */
     struct tfd_arena *arena;
     struct tfd_edge *y, *dy, *x, *dx;
+    int32_t y_count;       /* results that have a derivative, or might */
+    enum tfd_dtype *types; /* of the results, by argument */
     struct tfd_status *st;
 };
 
@@ -103,17 +105,21 @@ static enum tfd_code add_op(struct deriving *d, const char *op,
     return rc;
 }
 
-/* Of a variable, as TensorFlow has it, zeros of float in its shape. */
+/* Of a variable, as TensorFlow has it, zeros in its shape; of a handle that
+ * nothing shall come of the handle itself. */
 static enum tfd_code add_zeros(struct deriving *d, struct tfd_edge x,
-                               struct tfd_edge *out)
+                               enum tfd_dtype type, struct tfd_edge *out)
 {
     struct tfd_attr dtype = {TFD_STR("dtype"), TFD_STR_EMPTY};
     struct tfd_bytes value;
     enum tfd_code rc;
 
+    *out = x;
     if (tfd_graph_type(d->g, x) == TFD_RESOURCE) {
+        if (type == TFD_RESOURCE)
+            return TFD_OK;
         tfd_bytes_init(&value, TFD_ATTR_SIZE_MAX);
-        tfd_attr_put_type(&value, TFD_FLOAT);
+        tfd_attr_put_type(&value, (int)type);
         dtype.value = tfd_bytes_view(&value);
         rc = tfd_bytes_ok(&value, "an attribute", d->st);
         if (rc == TFD_OK)
@@ -122,6 +128,28 @@ static enum tfd_code add_zeros(struct deriving *d, struct tfd_edge x,
         TFD_TRY(rc);
     }
     return add_op(d, "ZerosLike", x, NULL, out);
+}
+
+/* What the call says; float where it does not. */
+static enum tfd_code find_types(struct deriving *d, const struct tfd_func *f)
+{
+    static const struct tfd_opdef none = {.name = ""};
+    const struct tfd_op op = {.def = &none};
+    const struct tfd_node n = {.name = f->name,
+                               .op = &op,
+                               .attrs = f->attrs,
+                               .attr_count = f->attr_count};
+    const int32_t args = d->ends->arg_count;
+    int count = 0;
+
+    d->types = tfd_arena_array(d->arena, (size_t)args + 1, sizeof(*d->types));
+    TFD_TRY(tfd_arena_check(d->types, "the gradient of a function", d->st));
+    if (tfd_node_types(&n, TFD_GRADIENT_TYPES, d->types, args, &count, NULL) !=
+        TFD_OK)
+        count = 0;
+    for (int32_t i = count; i < args; i++)
+        d->types[i] = TFD_FLOAT;
+    return TFD_OK;
 }
 
 /* ---- All ----------------------------------------------------------------- */
@@ -139,9 +167,13 @@ static enum tfd_code find_ends(struct deriving *d)
     for (int32_t i = 0; i < ends->arg_count; i++)
         TFD_TRY(tfd_graph_endpoint(d->g, ends->args[i], &d->x[i], d->st));
     for (int32_t i = 0; i < ends->ret_count; i++) {
-        TFD_TRY(tfd_graph_endpoint(d->g, ends->rets[i], &d->y[i], d->st));
+        const int32_t at = d->y_count;
+
+        TFD_TRY(tfd_graph_endpoint(d->g, ends->rets[i], &d->y[at], d->st));
         TFD_TRY(add_end(d, "_Arg", NULL, ends->arg_count + i,
-                        ends->ret_types[i], &d->dy[i]));
+                        ends->ret_types[i], &d->dy[at]));
+        /* a handle that is passed on */
+        d->y_count += ends->ret_types[i] != TFD_RESOURCE;
     }
     return TFD_OK;
 }
@@ -154,7 +186,7 @@ static enum tfd_code walk(struct deriving *d)
         .host = &host,
         .device = d->device,
         .y = d->y,
-        .y_count = d->ends->ret_count,
+        .y_count = d->y_count,
         .dy = d->dy,
         .x = d->x,
         .x_count = d->ends->arg_count,
@@ -186,11 +218,12 @@ enum tfd_code tfd_function_gradient_add(struct tfd_rt_function *f,
                          .arena = arena,
                          .st = st};
 
+    TFD_TRY(find_types(&d, &f->func));
     TFD_TRY(find_ends(&d));
     TFD_TRY(walk(&d));
     for (int32_t i = 0; i < ends->arg_count; i++) {
         if (d.dx[i].node < 0)
-            TFD_TRY(add_zeros(&d, d.x[i], &d.dx[i]));
+            TFD_TRY(add_zeros(&d, d.x[i], d.types[i], &d.dx[i]));
         TFD_TRY(add_end(&d, "_Retval", &d.dx[i], i, tfd_graph_type(g, d.dx[i]),
                         NULL));
     }

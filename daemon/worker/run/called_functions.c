@@ -78,16 +78,27 @@ void tfd_function_table_free(struct tfd_function_table *t)
 
 /* ---- Functions ----------------------------------------------------------- */
 
-/* Name, device, and the attributes that the signature has, in its order. */
+static bool is_key_attr(const struct tfd_function *function,
+                        enum tfd_function_kind kind, int32_t i,
+                        struct tfd_str name)
+{
+    return i < function->op.attr_count
+               ? tfd_str_eq(name, function->op.attrs[i].name)
+               : kind == TFD_FUNCTION_GRADIENT &&
+                     tfd_str_is(name, TFD_GRADIENT_TYPES);
+}
+
+/* Name, device, and the attributes that the signature has, in its order; of a
+ * gradient also its results' types. */
 static void put_key(struct tfd_bytes *b, const struct tfd_function *function,
                     const struct tfd_func *f, enum tfd_function_kind kind,
                     const struct tfd_rt *rt)
 {
     tfd_bytes_add_str(b, f->name);
     tfd_bytes_printf(b, "\n%d%c%s", (int)kind, '\n', tfd_rt_device(rt));
-    for (int i = 0; i < function->op.attr_count; i++)
+    for (int i = 0; i <= function->op.attr_count; i++)
         for (int32_t k = 0; k < f->attr_count; k++)
-            if (tfd_str_eq(f->attrs[k].name, function->op.attrs[i].name)) {
+            if (is_key_attr(function, kind, i, f->attrs[k].name)) {
                 tfd_bytes_printf(b, "\n%d:%zu ", i, f->attrs[k].value.size);
                 tfd_bytes_add_str(b, f->attrs[k].value);
             }
@@ -250,6 +261,32 @@ int32_t tfd_rt_function_out_count(const struct tfd_rt_function *f)
     return f->out_count;
 }
 
+/* With the types that the node gives, which say what a variable's handle
+ * stands for. */
+static enum tfd_code get_gradient(struct tfd_function_table *t,
+                                  const struct tfd_prepare *p,
+                                  const struct tfd_func *f,
+                                  struct tfd_rt_function **out,
+                                  struct tfd_status *st)
+{
+    struct tfd_attr *attrs =
+        calloc((size_t)f->attr_count + 1, sizeof(struct tfd_attr));
+    struct tfd_func typed = {f->name, attrs, f->attr_count};
+    enum tfd_code rc;
+
+    if (!attrs)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for attributes");
+    for (int32_t i = 0; i < f->attr_count; i++)
+        attrs[i] = f->attrs[i];
+    attrs[f->attr_count].name = TFD_STR(TFD_GRADIENT_TYPES);
+    if (tfd_node_attr(p->node, "Tout", &attrs[f->attr_count].value))
+        typed.attr_count++;
+    rc = tfd_function_table_get(t, &typed, TFD_FUNCTION_GRADIENT, p->rt, out,
+                                st);
+    free(attrs);
+    return rc;
+}
+
 enum tfd_code tfd_rt_gradient(const struct tfd_prepare *p,
                               const struct tfd_func *f,
                               struct tfd_rt_function **out,
@@ -265,8 +302,7 @@ enum tfd_code tfd_rt_gradient(const struct tfd_prepare *p,
                         TFD_STR_ARG(f->name));
     gradient = tfd_function_gradient(t->graph, f->name);
     if (!gradient)
-        return tfd_function_table_get(t, f, TFD_FUNCTION_GRADIENT, p->rt, out,
-                                      st);
+        return get_gradient(t, p, f, out, st);
     named.name = gradient->op.name;
     return tfd_function_table_get(t, &named, TFD_FUNCTION_BODY, p->rt, out, st);
 }

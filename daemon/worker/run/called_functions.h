@@ -74,6 +74,9 @@ struct tfd_rt_function {
     unsigned int quick_calls; /* atomic */
 };
 
+/* An attribute of a gradient's call: the types of its results. */
+#define TFD_GRADIENT_TYPES "_gradient_types"
+
 /* Of one function, those of either kind that are kept for the next call. */
 #define TFD_FUNCTION_IDLE_STEPS_MAX 8
 
