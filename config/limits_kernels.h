@@ -161,6 +161,11 @@
  * says. */
 #define TFD_BATCH_TASKS_MAX (1 << 20)
 #define TFD_BATCHES_WAITING_MAX (1 << 20)
+/* Batches that the rows of one step are split among, some 500 bytes each. */
+#define TFD_BATCH_PARTS_MAX (1 << 16)
+/* Steps that wait in one Unbatch or UnbatchGrad, and tensors that wait there
+ * for their steps, some 300 bytes each beside their values. */
+#define TFD_UNBATCH_WAITING_MAX (1 << 20)
 
 /* Descriptions of protobuf messages that one node has; all of TensorFlow's own
  * are 300 kB, in 400 files with 5,000 fields and values, of 200 bytes each. */

@@ -126,7 +126,45 @@ def batches_that_are_refused(side):
             "descending": batch([[1.0]], allowed_batch_sizes=[3, 2]),
             "twice": batch([[1.0]], allowed_batch_sizes=[4, 4]),
             "another end": batch([[1.0]], allowed_batch_sizes=[2, 3]),
+            "large size": batch([[1.0]], allowed_batch_sizes=[2**33]),
+            "quantised": batch([tf.bitcast(tf.constant([1], tf.int8), tf.qint8)],
+                               timeout=0)[1],
         }.items()}
+
+
+def until_one_ends(steps):
+    """That one first."""
+    while all(step.is_alive() for step in steps):
+        steps[0].join(0.01)
+    return sorted(steps, key=lambda step: step.is_alive())
+
+
+@scenario("Batch", tol=0)
+@fresh_graph
+def a_line_that_is_full_refuses_a_step(side):
+    """One batch may wait, which has no room for another step; a third fills it."""
+    x = tf.placeholder(tf.float32, None)
+    fetches = batch([x], max_enqueued_batches=1)
+    with side.session() as session:
+        refused, waits = until_one_ends(
+            [Waiting(session, fetches, {x: np.ones(3)}) for _ in range(2)])
+        last = told(session, fetches, {x: np.ones(1)})
+        out = plain([waits.result(), last])
+        return {**out, "refused": refused.result()}
+
+
+@scenario("Batch", tol=0)
+@fresh_graph
+def a_batch_goes_when_the_next_begins(side):
+    """Three rows go, as three more have no room, which wait for another one."""
+    x = tf.placeholder(tf.float32, None)
+    fetches = batch([x])
+    with side.session() as session:
+        goes, waits = until_one_ends(
+            [Waiting(session, fetches, {x: np.ones(3)}) for _ in range(2)])
+        last = told(session, fetches, {x: np.ones(1)})
+        out = {"goes " + key: value for key, value in plain([goes.result()]).items()}
+        return {**out, **plain([waits.result(), last])}
 
 
 @scenario("Batch", tol=0)
