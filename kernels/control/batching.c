@@ -1,10 +1,11 @@
 /*
- * batching.c - Batch: puts the rows of steps that come at about the same time
- * together.
+ * batching.c - Batch, Unbatch and its gradient; and the kernel of the first.
  *
- * The last step of a batch gets all of its rows, the others get none.
+ * The last step of a batch gets all of its rows, the others get none; Unbatch
+ * (unbatch.c) gives each its own again.
  */
 #include "kernels/control/batcher.h"
+#include "kernels/control/unbatch.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 
@@ -125,12 +126,36 @@ static const struct tfd_opdef ops[] = {
         .shape = batch_shape,
         .flags = TFD_OP_STATEFUL,
     },
+    {
+        .name = "Unbatch",
+        .inputs = "batched_tensor: T, batch_index: int64, id: int64",
+        .outputs = "unbatched_tensor: T",
+        .attrs = "timeout_micros: int; " NAMES "T: type",
+        .shape = tfd_unbatch_shape,
+        .flags = TFD_OP_STATEFUL,
+    },
+    {
+        .name = "UnbatchGrad",
+        .inputs = "original_input: T, batch_index: int64, grad: T, id: int64",
+        .outputs = "batched_grad: T",
+        .attrs = NAMES "T: type",
+        .shape = tfd_unbatch_grad_shape,
+        .flags = TFD_OP_STATEFUL,
+    },
 };
 
 static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("Batch", NULL, .start = batch_start,
                    .prepare = tfd_batch_prepare, .release = tfd_batch_release,
                    .state_size = sizeof(struct tfd_batch_choices),
+                   .flags = TFD_KERNEL_WAITS),
+    TFD_KERNEL_ANY("Unbatch", NULL, .start = tfd_unbatch_start,
+                   .prepare = tfd_unbatch_prepare,
+                   .state_size = sizeof(struct tfd_unbatch_choices),
+                   .flags = TFD_KERNEL_WAITS),
+    TFD_KERNEL_ANY("UnbatchGrad", NULL, .start = tfd_unbatch_grad_start,
+                   .prepare = tfd_unbatch_grad_prepare,
+                   .state_size = sizeof(struct tfd_unbatch_choices),
                    .flags = TFD_KERNEL_WAITS),
 };
 
