@@ -1,9 +1,11 @@
 /*
- * batching.c - Batch, Unbatch and its gradient; and the kernel of the first.
+ * batching.c - Batch, Unbatch and its gradient, and BatchFunction; and the
+ * kernel of the first, which the other files have none of.
  *
  * The last step of a batch gets all of its rows, the others get none; Unbatch
  * (unbatch.c) gives each its own again.
  */
+#include "kernels/control/batch_function.h"
 #include "kernels/control/batcher.h"
 #include "kernels/control/unbatch.h"
 #include "kernels/core/check.h"
@@ -142,6 +144,29 @@ static const struct tfd_opdef ops[] = {
         .shape = tfd_unbatch_grad_shape,
         .flags = TFD_OP_STATEFUL,
     },
+    {
+        .name = "BatchFunction",
+        .inputs = "in_tensors: Tin, captured_tensors: Tcaptured",
+        .outputs = "out_tensors: Tout",
+        .attrs =
+            "f: func; " BATCHES "max_enqueued_batches: int = 10; "
+            "allowed_batch_sizes: list(int) = []; " NAMES
+            "batching_queue: string = ''; "
+            "low_priority_max_batch_size: int = 0; "
+            "low_priority_batch_timeout_micros: int = 0; "
+            "low_priority_allowed_batch_sizes: list(int) = []; "
+            "low_priority_max_enqueued_batches: int = 0; "
+            "mixed_priority_policy: "
+            "{'low_priority_padding_with_max_batch_size', "
+            "'low_priority_padding_with_next_allowed_batch_size', "
+            "'priority_isolation', 'priority_merge'} = "
+            "'low_priority_padding_with_max_batch_size'; "
+            "batch_padding_policy: {'PAD_UP', 'BATCH_DOWN', "
+            "'MINIMIZE_TPU_COST_PER_REQUEST'} = 'PAD_UP'; "
+            "Tin: list(type) >= 1; Tcaptured: list(type) >= 0; "
+            "Tout: list(type) >= 1; enable_large_batch_splitting: bool = false",
+        .flags = TFD_OP_STATEFUL,
+    },
 };
 
 static const struct tfd_kernel kernels[] = {
@@ -156,6 +181,11 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("UnbatchGrad", NULL, .start = tfd_unbatch_grad_start,
                    .prepare = tfd_unbatch_grad_prepare,
                    .state_size = sizeof(struct tfd_unbatch_choices),
+                   .flags = TFD_KERNEL_WAITS),
+    TFD_KERNEL_ANY("BatchFunction", NULL, .start = tfd_batch_function_start,
+                   .prepare = tfd_batch_function_prepare,
+                   .release = tfd_batch_release,
+                   .state_size = sizeof(struct tfd_batch_function),
                    .flags = TFD_KERNEL_WAITS),
 };
 

@@ -31,7 +31,7 @@ UNMEASURED = {
     "session_tensor": "its outputs are the input's memory",
     "sleep": "it waits",
     "weak_handle": "it makes a handle, or looks at one",
-    "batching": "it waits for others, and joins their rows as concat does",
+    "batching": "it waits for others, joins their rows as concat does, calls a function",
     "temporary": "it holds what variables do, whose rows there are",
     "sendrecv": "it is put between tasks: tests/bench/run_updates, trainers.py",
 }
