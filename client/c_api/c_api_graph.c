@@ -8,6 +8,7 @@
 #include "client/c_api/capi.h"
 
 #include "common/base/atomic.h"
+#include "common/graph/deprecated.h"
 #include "common/proto/graphdef.h"
 #include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
@@ -126,6 +127,7 @@ enum tfd_code tfd_capi_add(TF_Graph *g, const struct tfd_node_spec *spec,
     int32_t first = g->graph->count;
 
     assert(tfd_lock_held(&g->lock));
+    TFD_TRY(tfd_deprecated_check(spec->op, g->graph->versions.producer, st));
     TFD_TRY(tfd_graph_add(g->graph, spec, NULL, st));
     TFD_TRY(tfd_capi_adopt(g, first, st));
     *out = g->operations[first];

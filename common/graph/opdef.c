@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/pbio.h"
 #include "common/graph/attr.h"
+#include "common/graph/deprecated.h"
 #include "common/graph/graph.h"
 #include "common/graph/opdef_parse.h"
 #include "common/proto/graph.pb.h"
@@ -201,6 +202,20 @@ static void put_attr(struct tfd_bytes *b, const struct tfd_op_attr *a)
     tfd_pb_finish(b, mark);
 }
 
+static void put_deprecation(struct tfd_bytes *b, const struct tfd_op *op)
+{
+    const struct tfd_deprecated *row = tfd_deprecated_find(op->name);
+    size_t mark;
+
+    if (!row)
+        return;
+    mark = tfd_pb_begin(b, OP_TAG(deprecation));
+    tfd_pb_put_int(b, tensorflow_OpDeprecation_version_tag, row->version);
+    tfd_pb_put_str(b, tensorflow_OpDeprecation_explanation_tag,
+                   tfd_str_of(row->why));
+    tfd_pb_finish(b, mark);
+}
+
 void tfd_op_encode(const struct tfd_op *op, struct tfd_bytes *out)
 {
     tfd_pb_put_str(out, OP_TAG(name), op->name);
@@ -215,4 +230,5 @@ void tfd_op_encode(const struct tfd_op *op, struct tfd_bytes *out)
                     op->flags & TFD_OP_COMMUTATIVE);
     tfd_pb_put_bool(out, OP_TAG(allows_uninitialized_input),
                     op->flags & TFD_OP_UNINITIALIZED_OK);
+    put_deprecation(out, op);
 }

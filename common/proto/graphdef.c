@@ -16,6 +16,7 @@
 
 #include "common/graph/attr.h"
 #include "common/graph/attr_depth.h"
+#include "common/graph/deprecated.h"
 #include "common/graph/function.h"
 #include "common/graph/graph_internal.h"
 #include "common/proto/graphdef_parts.h"
@@ -25,6 +26,9 @@
 #include "config/limits.h"
 
 #include <string.h>
+
+/* TensorFlow extends sessions of producers before it by any op. */
+#define FIRST_REFUSED 5
 
 #define TAG(name) tensorflow_NodeDef_##name##_tag
 
@@ -51,7 +55,9 @@ struct new_node {
 struct import {
     struct tfd_graph *g;
     struct tfd_graphdef_options options;
+    struct tfd_versions versions; /* the message's */
     bool extends; /* the session's graph; not TF_ImportGraphDef */
+    bool refuses_deprecated;
     struct tfd_arena arena;
     struct tfd_map by_name; /* new nodes, by their names in the message */
     struct tfd_map mapped;  /* map_from, as "node:0" -> index */
@@ -456,7 +462,9 @@ static enum tfd_code add_imported(struct import *im, struct new_node *n)
     TFD_TRY(tfd_graph_add(im->g, &spec, &added, im->st));
     n->id = added->id;
     n->mark = DONE;
-    return TFD_OK;
+    return im->refuses_deprecated
+               ? tfd_deprecated_check(n->op_name, im->versions.producer, im->st)
+               : TFD_OK;
 }
 
 static enum tfd_code fail_cycle(const struct import *im, int32_t node)
@@ -537,16 +545,19 @@ static enum tfd_code add_all(struct import *im)
 
 static enum tfd_code import_all(struct import *im, struct tfd_str bytes)
 {
-    struct tfd_versions versions;
     struct tfd_str library;
 
-    TFD_TRY(tfd_graphdef_versions(im->g, bytes, &versions, im->st));
+    TFD_TRY(tfd_graphdef_versions(bytes, &im->versions, im->st));
+    if (im->extends && im->versions.producer < FIRST_REFUSED)
+        im->refuses_deprecated = false;
+    if (im->extends && im->refuses_deprecated)
+        TFD_TRY(tfd_graphdef_check_ops(im->g, im->versions.producer, im->st));
     TFD_TRY(gather_nodes(im, bytes));
     TFD_TRY(read_map(im));
     TFD_TRY(tfd_graphdef_library(im->g, bytes, &library, im->st));
     TFD_TRY(tfd_functions_add(im->g, library, im->st));
     TFD_TRY(add_all(im));
-    im->g->versions = versions;
+    tfd_graphdef_set_versions(im->g, &im->versions, im->extends);
     im->g->library = library;
     return TFD_OK;
 }
@@ -561,6 +572,8 @@ enum tfd_code tfd_graphdef_import(struct tfd_graph *g, struct tfd_str bytes,
     enum tfd_code rc;
 
     im.extends = !options || options->require_full_device;
+    im.refuses_deprecated =
+        options ? !options->require_full_device : before > 0;
     if (options)
         im.options = *options;
     tfd_arena_init(&im.arena, (size_t)TFD_GRAPH_SIZE_MAX);

@@ -26,11 +26,13 @@ struct tfd_graphdef_options {
 };
 
 /* Without options, and with require_full_device, the graph is a session's that
- * is made or extended: inputs may name nodes it has, and its producer version
- * must be the same.  With others it is TF_ImportGraphDef: inputs name nodes of
- * the message or what the map says, and versions are joined.  Functions of the
- * library are added to those there are.  *first is the id of the first new
- * node. */
+ * is made or extended: inputs may name nodes it has, and its versions are the
+ * message's from then on.  With others it is TF_ImportGraphDef: inputs name
+ * nodes of the message or what the map says, and versions are joined: the older
+ * producer counts.  A graph that has nodes, and TF_ImportGraphDef, take no ops
+ * that the message's producer knows as deprecated (common/graph/deprecated.h).
+ * Functions of the library are added to those there are.  *first is the id of
+ * the first new node. */
 enum tfd_code tfd_graphdef_import(struct tfd_graph *g, struct tfd_str bytes,
                                   const struct tfd_graphdef_options *options,
                                   int32_t *first,

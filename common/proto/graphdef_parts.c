@@ -8,6 +8,7 @@
  */
 #include "common/proto/graphdef_parts.h"
 
+#include "common/graph/deprecated.h"
 #include "common/graph/graph_internal.h"
 #include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
@@ -50,13 +51,11 @@ static enum tfd_code read_versions(struct tfd_str def, struct tfd_versions *out,
     return tfd_pb_end(&r, "VersionDef", st);
 }
 
-enum tfd_code tfd_graphdef_versions(const struct tfd_graph *g,
-                                    struct tfd_str graph_def,
+enum tfd_code tfd_graphdef_versions(struct tfd_str graph_def,
                                     struct tfd_versions *out,
                                     struct tfd_status *st)
 {
     struct tfd_pb_reader r = tfd_pb_reader_of(graph_def);
-    const struct tfd_versions *old = &g->versions;
     struct tfd_pb_field f;
 
     *out = (struct tfd_versions){0, 0};
@@ -77,14 +76,24 @@ enum tfd_code tfd_graphdef_versions(const struct tfd_graph *g,
                         "supported by TensorFlow 2.21.0.  Please regenerate "
                         "your graph.",
                         out->producer);
-    if (!old->producer)
-        return TFD_OK;
-    /* An old model that is imported into a new graph: the older one counts. */
-    if (out->producer > old->producer || !out->producer)
-        out->producer = old->producer;
-    if (out->min_consumer < old->min_consumer)
-        out->min_consumer = old->min_consumer;
     return TFD_OK;
+}
+
+enum tfd_code tfd_graphdef_check_ops(const struct tfd_graph *g,
+                                     int32_t producer, struct tfd_status *st)
+{
+    for (int32_t i = 0; i < g->count && producer != g->versions.producer; i++)
+        TFD_TRY(tfd_deprecated_check(g->nodes[i]->op->name, producer, st));
+    return TFD_OK;
+}
+
+void tfd_graphdef_set_versions(struct tfd_graph *g,
+                               const struct tfd_versions *new, bool extends)
+{
+    if (extends || new->producer < g->versions.producer)
+        g->versions.producer = new->producer;
+    if (extends || new->min_consumer > g->versions.min_consumer)
+        g->versions.min_consumer = new->min_consumer;
 }
 
 /* ---- Functions ----------------------------------------------------------- */

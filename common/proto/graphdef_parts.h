@@ -13,11 +13,19 @@
 #include "common/graph/graph.h"
 
 /* Reads `versions` of the GraphDef and checks that we are a consumer it wants.
- * When the graph has versions, both are joined: the older producer counts. */
-enum tfd_code tfd_graphdef_versions(const struct tfd_graph *g,
-                                    struct tfd_str graph_def,
+ */
+enum tfd_code tfd_graphdef_versions(struct tfd_str graph_def,
                                     struct tfd_versions *out,
                                     struct tfd_status *st) TFD_MUST_USE;
+/* A session's graph is checked again as a whole, as TensorFlow does, where it
+ * is to be of another producer.  UNIMPLEMENTED: it has a deprecated op. */
+enum tfd_code tfd_graphdef_check_ops(const struct tfd_graph *g,
+                                     int32_t producer,
+                                     struct tfd_status *st) TFD_MUST_USE;
+/* What a session's graph is extended by says of which producer all of it is; an
+ * old model makes the graph that it is imported into an old one. */
+void tfd_graphdef_set_versions(struct tfd_graph *g,
+                               const struct tfd_versions *new, bool extends);
 
 /* The graph's library with that of the GraphDef added, in the graph's arena.
  * The same function may come again; another of its name is refused. */

@@ -18,6 +18,7 @@ from tests.cluster.cluster import add_server_options, server_from
 from tests.cluster.raw import Raw
 from tests.conformance import capi_texts
 from tests.conformance import cases  # noqa: F401  fills the table
+from tests.conformance import deprecated
 from tests.conformance import gradients
 from tests.conformance import inputs
 from tests.conformance import onednn
@@ -104,7 +105,7 @@ def coverage():
     covers = {name: [name] for name in ROWS}
     for found in SCENARIOS:
         covers[found.name] = [found.name, *found.ops]
-    for name in ("capi_texts", "gradients", "ops_without_a_case", "pages",
+    for name in ("capi_texts", "deprecated", "gradients", "ops_without_a_case", "pages",
                  "registry"):
         covers[name] = [name]
     return covers
@@ -120,6 +121,7 @@ def chosen(only, on_gpu, cards_alone, command):
     tests["capi_texts"] = run_capi_texts
     tests["ops_without_a_case"] = ops_without_a_case
     tests["pages"] = run_pages
+    tests["deprecated"] = deprecated.run
     tests["registry"] = run_registry
     return {name: tests[name] for name in select(coverage(), only)}
 

@@ -48,6 +48,7 @@ static const struct tfd_opdef defs[] = {
      .outputs = "o: T",
      .attrs = "T: type",
      .flags = TFD_OP_EXIT},
+    {.name = "BatchFFT"}, /* deprecated from version 15 on */
 };
 
 static struct tfd_bytes b;

@@ -8,6 +8,8 @@
  * one node at most, or when nobody waits for it.
  */
 #include "daemon/worker/compile/compiler.h"
+
+#include "common/graph/deprecated.h"
 #include "daemon/worker/exchange/peer_copy.h"
 
 #include <string.h>
@@ -52,6 +54,8 @@ static enum tfd_code find_kernel(struct tfd_compiler *c,
                                  const struct tfd_node *n,
                                  struct tfd_plan_node *p, struct tfd_status *st)
 {
+    struct tfd_status why = TFD_STATUS_INIT;
+
     p->kernel = tfd_registry_kernel(c->env->registry, n, p->device->kind);
     if (!p->kernel)
         return tfd_fail(st, TFD_NOT_FOUND,
@@ -61,7 +65,10 @@ static enum tfd_code find_kernel(struct tfd_compiler *c,
                         TFD_STR_ARG(n->op->name), p->device->attributes.type,
                         TFD_STR_ARG(n->name));
     p->kind = p->kernel->start ? TFD_EXEC_ASYNC : TFD_EXEC_KERNEL;
-    return TFD_OK;
+    if (!tfd_deprecated_check(n->op->name, c->g->versions.producer, &why))
+        return TFD_OK;
+    return tfd_fail(st, why.code, "%s\n\t [[{{node " TFD_STR_FMT "}}]]",
+                    why.text, TFD_STR_ARG(n->name));
 }
 
 static const struct row *find_row(uint32_t flags)

@@ -279,6 +279,8 @@ static enum tfd_code import(struct writing *w, struct tfd_graph **out)
     rc = tfd_graphdef_import(g, tfd_bytes_view(&w->out), &options, NULL, w->st);
     if (rc == TFD_OK && w->f->kind == TFD_FUNCTION_GRADIENT)
         rc = tfd_function_gradient_add(w->f, &w->ends, &w->arena, g, w->st);
+    if (w->f->kind != TFD_FUNCTION_GRAPH)
+        g->versions = library->versions;
     if (rc != TFD_OK)
         tfd_graph_unref(g);
     else

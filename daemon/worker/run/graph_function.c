@@ -71,8 +71,10 @@ static struct tfd_lasting_world *make_world(const struct tfd_function_table *of,
     struct tfd_graph *g = tfd_graph_new(of->graph->ops, st);
     struct tfd_lasting_world *w = NULL;
 
-    if (g && tfd_functions_add(g, library, st) == TFD_OK)
+    if (g && tfd_functions_add(g, library, st) == TFD_OK) {
+        g->versions = of->graph->versions;
         w = tfd_lasting_world_new(of, g, st);
+    }
     tfd_graph_unref(g);
     return w;
 }

@@ -38,6 +38,7 @@ struct op {
 static const struct op ops[] = {
     OP("Placeholder", TYPE("\x0b", "\x05", "dtype")),
     OP("Neg", TYPE("\x07", "\x01", "T")),
+    OP("BatchMatrixDiag", TYPE("\x07", "\x01", "T")),
     OP("If", OF_IF),
     OP("StatelessIf", OF_IF),
     OP("While", OF_WHILE),
@@ -86,7 +87,7 @@ static void put_node(struct bytes *graph, char *word)
     graph->size += node.size;
 }
 
-static TF_Buffer *graph_of(const char *line)
+static TF_Buffer *graph_of(const char *line, int producer)
 {
     struct bytes graph = {"", 0};
     char text[256], *word, *rest = text;
@@ -94,6 +95,8 @@ static TF_Buffer *graph_of(const char *line)
     snprintf(text, sizeof(text), "%s", line);
     while ((word = strtok_r(rest, " ", &rest)))
         put_node(&graph, word);
+    if (producer)
+        put(&graph, 4, (const char[]){1 << 3, (char)producer}, 2);
     return TF_NewBufferFromString(graph.data, graph.size);
 }
 
@@ -113,12 +116,13 @@ struct row {
     } out;
     TF_Code code;
     const char *text; /* NULL: it can be */
+    int producer;     /* of the graph; 0: it does not say */
 };
 
-static void import_row(struct fixture *f, const char *graph,
+static void import_row(struct fixture *f, const char *graph, int producer,
                        TF_ImportGraphDefOptions *o)
 {
-    TF_Buffer *def = graph_of(graph);
+    TF_Buffer *def = graph_of(graph, producer);
 
     TF_DeleteImportGraphDefResults(
         TF_GraphImportGraphDefWithResults(f->g, def, o, f->st));
@@ -131,7 +135,7 @@ static int check_row(struct fixture *f, const struct row *r)
     int wrong;
 
     begin_row(f);
-    import_row(f, "x=Placeholder() s/y=Neg(x) c=NoOp()", o);
+    import_row(f, "x=Placeholder() s/y=Neg(x) c=NoOp()", 0, o);
     expect(f, TF_OK, "");
     if (r->prefix)
         TF_ImportGraphDefOptionsSetPrefix(o, r->prefix);
@@ -142,7 +146,7 @@ static int check_row(struct fixture *f, const struct row *r)
                         r->map.to_index});
     if (r->out.name)
         TF_ImportGraphDefOptionsAddReturnOutput(o, r->out.name, r->out.index);
-    import_row(f, r->graph, o);
+    import_row(f, r->graph, r->producer, o);
     wrong = check_refusal(f, r->graph, r->code, r->text);
     TF_DeleteImportGraphDefOptions(o);
     return wrong;
@@ -293,6 +297,24 @@ static void test_nodes_and_their_inputs(void **st)
     CHECK(st, rows);
 }
 
+#define GONE(version)                                                          \
+    "Op BatchMatrixDiag is not available in GraphDef version " version ". It " \
+    "has been removed in version 14. Use MatrixDiag."
+
+static void test_deprecated_ops(void **st)
+{
+    static const struct row rows[] = {
+        {"n=BatchMatrixDiag(x)", .map = {"x", 0, "x", 0}},
+        {"n=BatchMatrixDiag(x)", .map = {"x", 0, "x", 0}, .producer = 13},
+        {"n=BatchMatrixDiag(x)", .map = {"x", 0, "x", 0}, .producer = 14,
+         .code = TF_UNIMPLEMENTED, .text = GONE("14")},
+        {"n=BatchMatrixDiag(x)", .map = {"x", 0, "x", 0}, .producer = 99,
+         .code = TF_UNIMPLEMENTED, .text = GONE("99")},
+    };
+
+    CHECK(st, rows);
+}
+
 #define TEST(f) \
     cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
 
@@ -304,6 +326,7 @@ int main(void)
         TEST(test_mapped_inputs),
         TEST(test_returned_outputs),
         TEST(test_nodes_and_their_inputs),
+        TEST(test_deprecated_ops),
     };
 
     return cmocka_run_group_tests_name("c_api_import", tests, NULL, NULL);

@@ -19,6 +19,7 @@
 struct node {
     const char *op, *inputs, *attrs, *name; /* name NULL: "y" */
     const char *text;                       /* NULL: it can be */
+    TF_Code code;                           /* 0: INVALID_ARGUMENT */
 };
 
 static void add_int(struct fixture *f)
@@ -174,7 +175,10 @@ static int check_node(struct fixture *f, const struct node *n)
              n->attrs ? n->attrs : "");
     assert_int_equal(made == NULL, n->text != NULL);
     assert_int_equal(count_nodes(f), 6 + !n->text);
-    return check_refusal(f, row, n->text ? TF_INVALID_ARGUMENT : TF_OK,
+    return check_refusal(f, row,
+                         n->code   ? n->code
+                         : n->text ? TF_INVALID_ARGUMENT
+                                   : TF_OK,
                          n->text);
 }
 
@@ -507,6 +511,30 @@ static void test_shapes_of_inputs(void **state)
     CHECK_NODES(nodes);
 }
 
+/* An own graph is of today's producer. */
+static void test_deprecated_ops(void **state)
+{
+    static const struct node nodes[] = {
+        {.op = "BatchMatrixDiag",
+         .inputs = "v",
+         .text = "Op BatchMatrixDiag is not available in GraphDef version "
+                 "2474. It has been removed in version 14. Use MatrixDiag.",
+         .code = TF_UNIMPLEMENTED},
+        {.op = "PlaceholderV2",
+         .attrs = "dtype=type:1 shape=shape:2,5",
+         .text = "Op PlaceholderV2 is not available in GraphDef version 2474. "
+                 "It has been removed in version 23. Placeholder now behaves "
+                 "the same as PlaceholderV2..",
+         .code = TF_UNIMPLEMENTED},
+        {.op = "BatchMatrixDiag",
+         .text =
+             "0 inputs specified of 1 inputs in Op" USING("BatchMatrixDiag")},
+        {.op = "MatrixDiag", .inputs = "v"},
+    };
+
+    CHECK_NODES(nodes);
+}
+
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -520,6 +548,7 @@ int main(void)
         TEST(test_values_of_attributes),
         TEST(test_names_of_ops_and_nodes),
         TEST(test_shapes_of_inputs),
+        TEST(test_deprecated_ops),
     };
 
     return cmocka_run_group_tests_name("c_api_nodes", tests, NULL, NULL);
