@@ -7,6 +7,8 @@
  */
 #include "common/base/log_line.h"
 
+#include "common/base/unicode.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,32 +71,6 @@ void tfd_log_line_end(struct tfd_log_line *l)
 
 /* ---- Characters ---------------------------------------------------------- */
 
-/* The bytes of the UTF-8 character at p and its number; 0 bytes if it is none.
- * p ends in a zero, which continues nothing. */
-static size_t read_character(const unsigned char *p, uint32_t *c)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t size = p[0] < 0x80             ? 1
-                  : (p[0] & 0xe0) == 0xc0 ? 2
-                  : (p[0] & 0xf0) == 0xe0 ? 3
-                  : (p[0] & 0xf8) == 0xf0 ? 4
-                                          : 0;
-
-    if (size <= 1) {
-        *c = p[0];
-        return size;
-    }
-    *c = p[0] & (0x7fu >> size);
-    for (size_t i = 1; i < size; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        *c = *c << 6 | (p[i] & 0x3f);
-    }
-    if (*c < least[size] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000))
-        return 0;
-    return size;
-}
-
 static bool is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0);
@@ -109,13 +85,23 @@ static size_t escape_hex(const unsigned char *p, size_t size, char *to)
     return used;
 }
 
+/* As many bytes as a character may have, or those before the final zero. */
+static struct tfd_str next_bytes(const char *at)
+{
+    struct tfd_str next = {at, 0};
+
+    while (next.size < TFD_UTF8_SIZE_MAX && at[next.size])
+        next.size++;
+    return next;
+}
+
 /* Writes the character at p as it may appear, at most 16 bytes, returns how
  * many, and in *taken those that it had. */
 static size_t escape(const char *at, bool json, char *to, size_t *taken)
 {
     const unsigned char *p = (const unsigned char *)at;
-    uint32_t c;
-    size_t size = read_character(p, &c);
+    uint32_t c = 0;
+    size_t size = tfd_unicode_read(next_bytes(at), &c);
 
     *taken = size ? size : 1;
     if (size == 0 && json)

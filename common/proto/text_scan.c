@@ -5,6 +5,8 @@
  */
 #include "common/proto/text_scan.h"
 
+#include "common/base/unicode.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +15,6 @@
 #include <strings.h>
 
 #define WHY_MAX 512
-#define CODE_POINT_MAX 0x10ffff
 
 /* ---- Places -------------------------------------------------------------- */
 
@@ -233,28 +234,16 @@ static enum tfd_code read_code(struct tfd_text_scan *s, int base, int least,
                                 s, "an escape has %d digits at least", least);
 }
 
-static void put_utf8(struct tfd_bytes *b, uint32_t c)
-{
-    static const uint8_t first[] = {0, 0xc0, 0xe0, 0xf0};
-    int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    char byte = (char)(first[more] | c >> 6 * more);
-
-    tfd_bytes_add(b, &byte, 1);
-    for (int i = more - 1; i >= 0; i--) {
-        byte = (char)(0x80 | (c >> 6 * i & 0x3f));
-        tfd_bytes_add(b, &byte, 1);
-    }
-}
-
 static enum tfd_code read_unicode(struct tfd_text_scan *s, int digits)
 {
+    char bytes[TFD_UTF8_SIZE_MAX];
     uint32_t c;
 
     s->at++;
     TFD_TRY(read_code(s, 16, digits, digits, &c));
-    if (c > CODE_POINT_MAX)
+    if (c > TFD_UNICODE_MAX)
         return tfd_text_scan_fail(s, "U+%X is no character", c);
-    put_utf8(&s->string, c);
+    tfd_bytes_add(&s->string, bytes, tfd_unicode_put(c, bytes));
     return TFD_OK;
 }
 

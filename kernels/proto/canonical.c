@@ -6,6 +6,7 @@
 #include "kernels/proto/wire.h"
 
 #include "common/base/pbio.h"
+#include "common/base/unicode.h"
 #include "common/thread/halt.h"
 #include "config/limits.h"
 
@@ -87,32 +88,6 @@ static struct entry *add_entry(struct rewriter *x, struct entries *e,
 
 /* ---- Reading ------------------------------------------------------------- */
 
-static bool is_utf8(struct tfd_str s)
-{
-    size_t i = 0;
-
-    while (i < s.size) {
-        const uint8_t *c = (const uint8_t *)s.data + i;
-        const size_t left = s.size - i;
-        size_t size = c[0] < 0x80 ? 1 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-        uint32_t point;
-
-        if ((c[0] >= 0x80 && c[0] < 0xc2) || c[0] > 0xf4 || size > left)
-            return false;
-        point = size == 1 ? c[0] : c[0] & (0x7fu >> size);
-        for (size_t j = 1; j < size; j++) {
-            if ((c[j] & 0xc0) != 0x80)
-                return false;
-            point = point << 6 | (c[j] & 0x3f);
-        }
-        if ((size == 3 && (point < 0x800 || (point >> 11) == 0x1b)) ||
-            (size == 4 && (point < 0x10000 || point > 0x10ffff)))
-            return false;
-        i += size;
-    }
-    return true;
-}
-
 /* Values that a closed enum does not have are as if not described. */
 static bool add_unknown_value(struct rewriter *x, struct entries *e,
                               const struct tfd_proto_field *f, uint64_t value)
@@ -182,7 +157,7 @@ static bool read_known(struct rewriter *x, struct entries *e,
     if (is_number)
         return true;
     if (!tfd_proto_wire_bytes(w, &new->bytes) ||
-        (f->is_utf8 && !x->is_text && !is_utf8(new->bytes)))
+        (f->is_utf8 && !x->is_text && !tfd_unicode_is_utf8(new->bytes)))
         return false;
     return tfd_proto_type_wire(f->type) == TFD_PROTO_WIRE_BYTES ||
            check_packed(x, e, f, new->bytes);

@@ -6,6 +6,7 @@
  */
 #include "kernels/text/code_points.h"
 
+#include "common/base/unicode.h"
 #include "common/thread/halt.h"
 #include "config/limits.h"
 
@@ -126,24 +127,14 @@ enum tfd_code tfd_code_points_read(struct tfd_code_points *r, struct tfd_str s,
 
 /* ---- Writing ------------------------------------------------------------- */
 
-static bool is_surrogate(int32_t point)
-{
-    return point >= 0xd800 && point <= 0xdfff;
-}
-
 static void put_utf8(struct tfd_bytes *out, int32_t point)
 {
-    uint32_t p = (uint32_t)(is_surrogate(point) ? REPLACEMENT : point);
-    int more = p < 0x80 ? 0 : p < 0x800 ? 1 : p < 0x10000 ? 2 : 3;
-    static const uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
-    uint8_t bytes[4];
+    const uint32_t p = (uint32_t)point;
+    char bytes[TFD_UTF8_SIZE_MAX];
 
-    for (int i = more; i > 0; i--) {
-        bytes[i] = (uint8_t)(0x80 | (p & 0x3f));
-        p >>= 6;
-    }
-    bytes[0] = (uint8_t)(lead[more] | p);
-    tfd_bytes_add(out, bytes, (size_t)more + 1);
+    tfd_bytes_add(
+        out, bytes,
+        tfd_unicode_put(tfd_unicode_is_surrogate(p) ? REPLACEMENT : p, bytes));
 }
 
 static void put_unit(struct tfd_bytes *out, uint32_t unit)
