@@ -88,8 +88,11 @@
 /* What one execution of Substr may make of its strings together. */
 #define TFD_SUBSTR_SIZE_MAX ((size_t)2 << 30)
 
-/* One string that base64 or a field of CSV becomes. */
+/* One string that base64, a field of CSV or an Example in JSON becomes. */
 #define TFD_CONVERTED_SIZE_MAX ((size_t)2 << 30)
+
+/* Objects and arrays of JSON within each other: protobuf's own limit. */
+#define TFD_JSON_DEPTH_MAX 100
 
 /* What one execution of an op that reads or writes Unicode makes of its strings
  * together, or of one of them: ICU counts to 2^31. */

@@ -53,7 +53,7 @@ static enum tfd_code decode(const struct tfd_kctx *k, struct tfd_bytes *out,
                             struct tfd_str in, struct tfd_status *st)
 {
     (void)k;
-    return tfd_base64_decode(out, in, st);
+    return tfd_base64_decode(out, in, false, st);
 }
 
 static enum tfd_code encode_compute(struct tfd_kctx *k, struct tfd_status *st)

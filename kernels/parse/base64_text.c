@@ -34,7 +34,7 @@ void tfd_base64_encode(struct tfd_bytes *out, struct tfd_str bytes, bool pad)
     }
 }
 
-static int bits_of(char c)
+static int bits_of(char c, bool both)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -42,17 +42,20 @@ static int bits_of(char c)
         return c - 'a' + 26;
     if (c >= '0' && c <= '9')
         return c - '0' + 52;
-    return c == '-' ? 62 : c == '_' ? 63 : -1;
+    if (c == '-' || (both && c == '+'))
+        return 62;
+    return c == '_' || (both && c == '/') ? 63 : -1;
 }
 
 /* Two to four letters, which are one byte less. */
-static bool decode_some(const char *from, size_t count, struct tfd_bytes *out)
+static bool decode_some(const char *from, size_t count, bool both,
+                        struct tfd_bytes *out)
 {
     uint32_t bits = 0;
     char bytes[3];
 
     for (size_t i = 0; i < 4; i++) {
-        int value = i < count ? bits_of(from[i]) : 0;
+        int value = i < count ? bits_of(from[i], both) : 0;
 
         if (value < 0)
             return false;
@@ -77,7 +80,7 @@ static size_t without_padding(struct tfd_str text)
 }
 
 enum tfd_code tfd_base64_decode(struct tfd_bytes *out, struct tfd_str text,
-                                struct tfd_status *st)
+                                bool both, struct tfd_status *st)
 {
     const size_t size = without_padding(text);
 
@@ -85,7 +88,8 @@ enum tfd_code tfd_base64_decode(struct tfd_bytes *out, struct tfd_str text,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Base64 string length cannot be 1 modulo 4.");
     for (size_t at = 0; at < size; at += 4)
-        if (!decode_some(text.data + at, size - at < 4 ? size - at : 4, out))
+        if (!decode_some(text.data + at, size - at < 4 ? size - at : 4, both,
+                         out))
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Invalid character found in base64.");
     return TFD_OK;

@@ -11,8 +11,9 @@
 
 /* pad: '=' to a length of fours. */
 void tfd_base64_encode(struct tfd_bytes *out, struct tfd_str bytes, bool pad);
-/* Padded or not; bits behind the last byte may be anything. */
+/* Padded or not; bits behind the last byte may be anything.  both: '+' and '/'
+ * (RFC 4648, section 4) are letters as well. */
 enum tfd_code tfd_base64_decode(struct tfd_bytes *out, struct tfd_str text,
-                                struct tfd_status *st) TFD_MUST_USE;
+                                bool both, struct tfd_status *st) TFD_MUST_USE;
 
 #endif

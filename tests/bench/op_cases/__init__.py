@@ -64,7 +64,7 @@ UNMEASURED["event_ops"] = "its time is the file's, and that of histogram, summar
 UNMEASURED["spectrogram"] = "its time is that of fft's rows"
 UNMEASURED["wav_ops"] = "it copies samples as AudioSummaryV2 does, which has a row"
 UNMEASURED["compressed_element"] = "it does what libsnappy does"
-UNMEASURED.update(dict.fromkeys(("base64", "serialized", "decode_proto",
+UNMEASURED.update(dict.fromkeys(("base64", "json_example", "serialized", "decode_proto",
                                  "encode_proto"),
                                 "it copies bytes from one form to another"))
 UNMEASURED.update(dict.fromkeys((
