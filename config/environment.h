@@ -16,6 +16,12 @@
 /* Name, and what it is for. */
 #define TFD_ENVIRONMENT(ROW)                                                 \
     ROW(TF_CONFIG, "the cluster and this task (config/tf_config.h)")         \
+    ROW(SLURM_PROCID, "the number of this task in its Slurm step")           \
+    ROW(SLURM_STEP_NUM_TASKS, "how many tasks the step has")                 \
+    ROW(SLURM_STEP_NODELIST, "its hosts (config/launcher/slurm.h)")          \
+    ROW(SLURM_STEP_TASKS_PER_NODE, "how many of them each host has")         \
+    ROW(SLURM_NODEID, "the number of this host in the step")                 \
+    ROW(SLURM_LOCALID, "the number of this task on its host")                \
     ROW(CUDA_VISIBLE_DEVICES, "which GPUs the driver shows to this process") \
     ROW(TF_MIN_GPU_MULTIPROCESSOR_COUNT, "GPUs with fewer are left out")     \
     ROW(TF_DETERMINISTIC_OPS, "GPU kernels whose runs have the same bits")   \

@@ -165,7 +165,9 @@ static void check_training(struct tfd_flags_parse *p)
 {
     enum tfd_role role = tfd_cluster_role(&p->out->cluster);
 
+    /* A Slurm step has one command line for all of its tasks. */
     if (p->out->train && (role == TFD_ROLE_PS || role == TFD_ROLE_EVALUATOR) &&
+        p->cluster_origin != TFD_ORIGIN_SLURM &&
         tfd_flags_said(p, "train", TFD_ORIGIN_FLAG))
         tfd_report_add(&p->errors, "--train", p->out->train,
                        "job %s does not train; give it to chief and workers",
@@ -272,6 +274,7 @@ int tfd_flags_parse(struct tfd_config *out, int argc, char *const argv[],
 void tfd_config_deinit(struct tfd_config *c)
 {
     tfd_cluster_deinit(&c->cluster);
+    free(c->cluster_from);
     free(c->bind);
     free(c->protocol);
     free(c->gpu_graphs);

@@ -12,6 +12,9 @@
  * a mistake and a guess would start another cluster.  A flag given twice has
  * its last value, a repeatable one all of them.
  *
+ * Under Slurm the cluster may come from the step (--cluster_from), and then
+ * from nowhere else: launcher/slurm.h.
+ *
  * All options are the rows of config/options.c.
  *
  * Threads: call before any thread starts; read-only afterwards.
@@ -55,6 +58,8 @@ struct tfd_device_count {
 /* Texts are owned and never NULL where no NULL is mentioned. */
 struct tfd_config {
     struct tfd_cluster cluster; /* and which task this is */
+    char *cluster_from;         /* "config", "slurm", "auto" */
+    int32_t port_base;          /* of the tasks of a host, under Slurm */
     int32_t port;               /* 0: any that is free */
     char *bind;                 /* NULL: the address the cluster names */
     char *protocol;             /* "grpc" */

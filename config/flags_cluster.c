@@ -3,12 +3,13 @@
  *
  * The cluster comes whole from the highest source that has one.  Where flags
  * and TF_CONFIG both say something about cluster, task or protocol, they must
- * say the same.
+ * say the same.  A Slurm step's comes beside none of these (--cluster_from).
  */
 #include "config/flags_parse.h"
 
 #include "config/cluster_json.h"
 #include "config/json.h"
+#include "config/launcher/slurm.h"
 #include "config/value.h"
 
 #include <inttypes.h>
@@ -153,6 +154,85 @@ static void merge_tf_config(struct tfd_flags_parse *p)
                       protocol && strcmp(protocol, p->tf.protocol) == 0);
 }
 
+/* ---- Slurm --------------------------------------------------------------- */
+
+/* What the step says of this task, where nobody else says another thing. */
+static void put_slurm(struct tfd_flags_parse *p, const char *name,
+                      const char *text, bool equal)
+{
+    int option = tfd_option_find(name, strlen(name));
+    const char *said = tfd_settings_text(&p->settings, name);
+    char path[TFD_FLAGS_PATH_SIZE];
+
+    if (said && !equal) {
+        tfd_settings_path(&p->settings, option, path, sizeof(path));
+        tfd_report_add(&p->errors, path, said,
+                       "by SLURM_PROCID and --jobs this is %s; keep one of "
+                       "the two",
+                       text);
+        return;
+    }
+    tfd_flags_put(p, option, TFD_ORIGIN_SLURM, text);
+}
+
+static void read_slurm(struct tfd_flags_parse *p)
+{
+    const char *job = tfd_settings_text(&p->settings, "job_name");
+    const char *index = tfd_settings_text(&p->settings, "task_index");
+    const char *base = tfd_settings_text(&p->settings, "port_base");
+    char path[TFD_FLAGS_PATH_SIZE], number[32];
+    struct tfd_slurm_self self;
+    int64_t port, said = -1;
+
+    tfd_settings_path(&p->settings, tfd_option_find("jobs", 4), path,
+                      sizeof(path));
+    /* Of a bad port its own reader tells. */
+    if (tfd_value_number(base, 1, 65535, &port, NULL) != TFD_OK)
+        port = 1;
+    p->cluster_origin = TFD_ORIGIN_SLURM;
+    if (!tfd_slurm_read(tfd_settings_text(&p->settings, "jobs"), path,
+                        (int32_t)port, &p->out->cluster, &self, &p->errors))
+        return;
+    snprintf(number, sizeof(number), "%d", self.task_index);
+    put_slurm(p, "job_name", self.job_name,
+              job && tfd_cluster_same_job(job, self.job_name));
+    put_slurm(p, "task_index", number,
+              index &&
+                  tfd_value_number(index, 0, TFD_TASK_INDEX_MAX, &said, NULL) ==
+                      TFD_OK &&
+                  said == self.task_index);
+}
+
+/* After the other sources: a cluster that one of them names is no gap. */
+static void choose_slurm(struct tfd_flags_parse *p)
+{
+    const char *from = tfd_settings_text(&p->settings, "cluster_from");
+    const char *jobs = tfd_flags_said(p, "jobs", TFD_ORIGIN_FLAG);
+    bool named = p->out->cluster.job_count > 0;
+    bool only = strcmp(from, "slurm") == 0;
+    char path[TFD_FLAGS_PATH_SIZE];
+
+    if (only && named) {
+        tfd_settings_path(&p->settings, tfd_option_find("cluster_from", 12),
+                          path, sizeof(path));
+        tfd_report_add(&p->errors, path, from,
+                       "%s names a cluster too; keep one of the two",
+                       p->cluster_origin == TFD_ORIGIN_TF_CONFIG ? "TF_CONFIG"
+                       : p->cluster_origin == TFD_ORIGIN_FLAG
+                           ? "another flag"
+                           : p->settings.file);
+    } else if (only ||
+               (!named && strcmp(from, "auto") == 0 && tfd_slurm_here())) {
+        read_slurm(p);
+    } else if (jobs && strcmp(from, "config") == 0) {
+        tfd_report_add(&p->errors, "--jobs", jobs,
+                       "says nothing without --cluster_from=slurm; give that "
+                       "or drop --jobs");
+    }
+}
+
+/* ---- This task ----------------------------------------------------------- */
+
 /* Where a value of the task was said, or where to say it. */
 static void self_path(const struct tfd_flags_parse *p, const char *name,
                       const char *tf_path, char *path)
@@ -191,5 +271,6 @@ void tfd_flags_choose_cluster(struct tfd_flags_parse *p)
 {
     merge_tf_config(p);
     choose_source(p);
+    choose_slurm(p);
     choose_task(p);
 }

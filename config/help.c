@@ -90,6 +90,8 @@ static const char *origin_name(enum tfd_option_origin origin, const char *file)
     switch (origin) {
     case TFD_ORIGIN_FILE:
         return file;
+    case TFD_ORIGIN_SLURM:
+        return "Slurm";
     case TFD_ORIGIN_TF_CONFIG:
         return "TF_CONFIG";
     case TFD_ORIGIN_FLAG:

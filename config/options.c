@@ -281,6 +281,7 @@ enum tfd_code tfd_option_read_int64(const struct tfd_option *o,
 /* ---- Rows ---------------------------------------------------------------- */
 
 static const char *const protocols[] = {"grpc", NULL};
+static const char *const clusters_from[] = {"config", "slurm", "auto", NULL};
 static const char *const gpu_graphs[] = {"auto", "on", "off", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug",
                                          NULL};
@@ -316,6 +317,19 @@ const struct tfd_option tfd_options[] = {
     {TASK, "cluster_spec", "JSON", NULL,
      "the cluster in one, as in TF_CONFIG: {\"ps\": [\"host:port\"], ...}",
      .read = NULL},
+    {TASK, "cluster_from", "SOURCE", "config",
+     "config: the options above, TF_CONFIG or the file; slurm: the step that "
+     "srun started this task in; auto: config where it names a cluster, else "
+     "slurm where this is a task of a step",
+     read_choice, AT(cluster_from), .words = clusters_from},
+    {TASK, "jobs", "JOB:N,...", NULL,
+     "the jobs of a Slurm step and how many tasks each has, as in "
+     "ps:1,chief:1,worker:2; default: all tasks are workers",
+     .read = NULL},
+    {TASK, "port_base", "PORT", "8888",
+     "where the first task of a host of a Slurm step listens; the second one "
+     "takes the port above, and so on",
+     read_int32, AT(port_base), .min = 1, .max = 65535},
     {TASK, "config", "FILE", NULL,
      "a JSON object with the names of these options as keys",
      read_text, AT(config)},

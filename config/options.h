@@ -64,6 +64,7 @@ tfd_option_read_fn tfd_option_read_int64;
 enum tfd_option_origin {
     TFD_ORIGIN_DEFAULT,
     TFD_ORIGIN_FILE,
+    TFD_ORIGIN_SLURM,
     TFD_ORIGIN_TF_CONFIG,
     TFD_ORIGIN_FLAG,
 };

@@ -75,6 +75,8 @@ void tfd_settings_path(const struct tfd_settings *s, int option, char *path,
     path[0] = '\0';
     if (s->of[option].origin == TFD_ORIGIN_FILE)
         tfd_report_path(path, size, "%.200s: %s", s->file, name);
+    else if (s->of[option].origin == TFD_ORIGIN_SLURM)
+        tfd_report_path(path, size, "SLURM_PROCID (%s)", name);
     else if (s->of[option].origin == TFD_ORIGIN_TF_CONFIG)
         tfd_report_path(path, size, "TF_CONFIG (%s)", name);
     else

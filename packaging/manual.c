@@ -109,6 +109,8 @@ static const char tail[] =
     ".SH ENVIRONMENT\n"
     ".TP\n.B TF_CONFIG\n"
     "The cluster and this task, as TensorFlow\\(aqs own tools set it.\n"
+    ".TP\n.BR SLURM_PROCID \", \" SLURM_STEP_NODELIST \" and others\"\n"
+    "The step, where \\fB\\-\\-cluster_from\\fR says so.\n"
     ".TP\n.BR NOTIFY_SOCKET \", \" WATCHDOG_USEC\n"
     "Set by systemd: it is told of start, state, progress and stop.\n"
     ".SH FILES\n"
