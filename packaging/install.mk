@@ -74,4 +74,9 @@ install: all $(BUILD)/libtfd.so.0 $(foreach f,$(INSTALLED),$(firstword \
 	@# Else the loader does not know the library; a package does it itself.
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig || true
 
-.PHONY: install
+# An image of containers, of the static program: build/image, build/image.tar.
+image:
+	@$(MAKE) -s $(JOBS) STATIC=1 CUDA=0 build/static/tfd
+	@packaging/image build/static/tfd build/image
+
+.PHONY: install image
