@@ -160,7 +160,7 @@ static void merge_tf_config(struct tfd_flags_parse *p)
 static void put_slurm(struct tfd_flags_parse *p, const char *name,
                       const char *text, bool equal)
 {
-    int option = tfd_option_find(name, strlen(name));
+    int option = tfd_option_find(p->settings.table, name, strlen(name));
     const char *said = tfd_settings_text(&p->settings, name);
     char path[TFD_FLAGS_PATH_SIZE];
 
@@ -184,7 +184,8 @@ static void read_slurm(struct tfd_flags_parse *p)
     struct tfd_slurm_self self;
     int64_t port, said = -1;
 
-    tfd_settings_path(&p->settings, tfd_option_find("jobs", 4), path,
+    tfd_settings_path(&p->settings,
+                      tfd_option_find(p->settings.table, "jobs", 4), path,
                       sizeof(path));
     /* Of a bad port its own reader tells. */
     if (tfd_value_number(base, 1, 65535, &port, NULL) != TFD_OK)
@@ -213,8 +214,10 @@ static void choose_slurm(struct tfd_flags_parse *p)
     char path[TFD_FLAGS_PATH_SIZE];
 
     if (only && named) {
-        tfd_settings_path(&p->settings, tfd_option_find("cluster_from", 12),
-                          path, sizeof(path));
+        tfd_settings_path(
+            &p->settings,
+            tfd_option_find(p->settings.table, "cluster_from", 12), path,
+            sizeof(path));
         tfd_report_add(&p->errors, path, from,
                        "%s names a cluster too; keep one of the two",
                        p->cluster_origin == TFD_ORIGIN_TF_CONFIG ? "TF_CONFIG"
