@@ -76,8 +76,8 @@ static void add_string(struct text *t, const char *from, size_t size)
 
         if (*at == '"' || *at == '\\')
             add(t, "\\", 1);
-        if (*at == '\n')
-            add_literal(t, "\\n");
+        if (*at == '\n' || *at == '\t')
+            add_literal(t, *at == '\n' ? "\\n" : "\\t");
         else if (n == 0 || (unsigned char)*at < 0x20 || *at == 0x7f)
             add(t, "?", 1);
         else

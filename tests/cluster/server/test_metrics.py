@@ -58,7 +58,7 @@ class Work:
             saver = tf.train.Saver()
             self.session = kept_session(cluster.target("worker"))
             self.session.run(tf.global_variables_initializer())
-            self.session.run(self.step)
+            self.more()
             self.more()
             self.stumble()
             self.session.run(self.put)
@@ -68,7 +68,7 @@ class Work:
 
     def more(self):
         """A step that ends well."""
-        return self.session.run([self.put, self.used, self.take])
+        return self.session.run([self.put, self.used, self.take, self.step])
 
     def stumble(self):
         """One that fails, and one that times out when the queue is empty."""
@@ -102,8 +102,9 @@ def metrics_pass_promtool(server):
         for way in ("sent", "received"):
             assert said["tfd_peer_bytes_total" + peer
                         % (',direction="%s"' % way)] > 1000, page
-        assert said["process_open_fds"] == len(
-            os.listdir("/proc/%d/fd" % worker.process.pid))
+        # The connection of the question is one of them, for a while.
+        assert abs(said["process_open_fds"] - len(
+            os.listdir("/proc/%d/fd" % worker.process.pid))) <= 2
         assert said["process_start_time_seconds"] > 1.6e9
 
 
@@ -114,7 +115,7 @@ def metrics_tell_of_what_a_ps_holds(server):
         ps = cluster["ps", 0]
         Work(cluster, folder)
         said = metrics(ps)
-        assert said['tfd_global_step{container="ps"}'] == 42, said
+        assert said['tfd_global_step{container="ps"}'] == 43, said
         assert said["tfd_variables"] == 2, said
         assert said["tfd_variable_bytes"] == 8 + 4000, said
         assert said['tfd_memory_bytes{kind="variables"}'] == 8 + 4000, said
@@ -264,7 +265,7 @@ def board_queries():
 VALUES = {
     "sum(up{": lambda values: values == [2],
     "count(up{": lambda values: values == [2],
-    "max(tfd_global_step{": lambda values: values == [42],
+    "max(tfd_global_step{": lambda values: values[0] > 43,
     "sum by (instance) (1 - tfd_peer_up{": lambda values: set(values) == {0},
     "histogram_quantile(0.5, sum by (le) (": lambda values: (
         0 < values[0] < 1),
@@ -309,11 +310,14 @@ def prometheus_answers_the_board_and_the_alerts(server):
         prometheus.wait('up{job="tfd"} == 1', lambda said: len(said) == 2)
         # Until the increase of counters can be worked out.
         wait_until(lambda: work.more() and prometheus.query(
-            'sum(rate(tfd_steps_total{job="tfd"}[1m])) > 0'), SOON, "rates")
+            'sum(rate(tfd_steps_total{job="tfd"}[1m])) > 0 and '
+            'sum(delta(tfd_global_step[1m])) > 0'), SOON, "rates")
         rules = prometheus.rules()
         assert len(rules) >= 10, rules
-        assert not {name for name, query in rules.items()
-                    if prometheus.query(query)}, "nothing is wrong yet"
+        firing = {name: said for name, said in (
+            (name, prometheus.query(query)) for name, query in rules.items())
+                  if said}
+        assert not firing, firing
         assert_board(prometheus)
         work.stumble()
         assert prometheus.wait(rules["TfdStepsTimeOut"])[0][1] >= 1

@@ -199,7 +199,7 @@ static void test_hostile_texts(void **state)
     } cases[] = {
         {"loss:0", "loss:0"},
         {"a\"b\\c", "a\"b\\c"},
-        {"a\nb\tc\x1b[2J\x7f", "a\nb?c?[2J?"},
+        {"a\nb\tc\x1b[2J\x7f", "a\nb\tc?[2J?"},
         {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
          "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
         {"\xff\xc3", "??"},
