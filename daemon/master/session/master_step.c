@@ -393,7 +393,7 @@ static void begin_step(struct tfd_master_step *step)
         w->ops->run_graph(w, &step->parts[i]);
     }
     step->starting = false;
-    tfd_step_times_started(&step->times, p);
+    tfd_step_times_started(&step->times, p, step->pending == 1);
     if (step->error.code != TFD_OK && !step->ending)
         cancel_parts(step);
     if (--step->pending == 0)

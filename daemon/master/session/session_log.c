@@ -122,11 +122,10 @@ void tfd_session_log_unbegun(struct tfd_session *s, const struct tfd_status *st)
     log_failed(s, 0, tfd_loop_now_us(s->master->o.loop), st);
 }
 
-void tfd_session_log_step(const struct tfd_plan *p, int64_t step,
+void tfd_session_log_step(const struct tfd_plan *p, int64_t step, uint64_t now,
                           uint64_t took_us, const struct tfd_status *st)
 {
     struct tfd_session *s = p->session;
-    uint64_t now = tfd_loop_now_us(s->master->o.loop);
 
     if (tfd_log_enabled(TFD_LOG_DEBUG))
         tfd_log(TFD_LOG_DEBUG, "step",

@@ -36,7 +36,7 @@ void tfd_session_log_closed(const struct tfd_session *s);
 void tfd_session_log_unbegun(struct tfd_session *s,
                              const struct tfd_status *st);
 /* Before it counts for the median of its plan. */
-void tfd_session_log_step(const struct tfd_plan *p, int64_t step,
+void tfd_session_log_step(const struct tfd_plan *p, int64_t step, uint64_t now,
                           uint64_t took_us, const struct tfd_status *st);
 
 #endif

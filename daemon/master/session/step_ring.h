@@ -10,7 +10,7 @@
  *     start    until every part was asked to run
  *     here     until this task's part had ended
  *     others   until the slowest part of another task had, which is named
- *     answer   the answer made from the fetches
+ *     answer   the answer made from the fetches; 0: of less than 4 KiB
  *
  * A step takes its record when it begins, so that those under way are seen too;
  * one that outlives the ring takes another when it ends.  A record is written

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* An answer of less takes no longer than reading the clock. */
+#define WORTH_SIZE 4096
+
 static uint64_t now_of(const struct tfd_plan *p)
 {
     return tfd_loop_now_us(p->session->master->o.loop);
@@ -70,6 +73,7 @@ void tfd_step_times_begin(struct tfd_step_times *t, const struct tfd_plan *p,
 
     *t = (struct tfd_step_times){
         .number = m->steps_begun, .begun_us = now_of(p), .slowest = -1};
+    t->last_us = t->begun_us;
     t->fed = tensors_size(run->feeds, run->feed_count);
     if (run->waited_from_us)
         t->plan_us = t->begun_us - run->waited_from_us;
@@ -78,9 +82,12 @@ void tfd_step_times_begin(struct tfd_step_times *t, const struct tfd_plan *p,
         fill_record(t->record, t, p, id);
 }
 
-void tfd_step_times_started(struct tfd_step_times *t, const struct tfd_plan *p)
+void tfd_step_times_started(struct tfd_step_times *t, const struct tfd_plan *p,
+                            bool over)
 {
-    t->start_us = now_of(p) - t->begun_us;
+    if (!over)
+        t->last_us = now_of(p);
+    t->start_us = t->last_us - t->begun_us;
     if (t->record && t->record->number == t->number)
         t->record->start_us = fits(t->start_us);
 }
@@ -88,9 +95,11 @@ void tfd_step_times_started(struct tfd_step_times *t, const struct tfd_plan *p)
 void tfd_step_times_part(struct tfd_step_times *t, const struct tfd_plan *p,
                          int part)
 {
-    uint64_t took_us = now_of(p) - t->begun_us;
+    uint64_t took_us;
     bool ours = t->record && t->record->number == t->number;
 
+    t->last_us = now_of(p);
+    took_us = t->last_us - t->begun_us;
     if (part == p->client_part) {
         t->here_us = took_us;
         if (ours)
@@ -148,12 +157,15 @@ void tfd_step_times_end(struct tfd_step_times *t, struct tfd_plan *p,
                         const struct tfd_status *st)
 {
     struct tfd_master *m = p->session->master;
-    uint64_t took_us = now_of(p) - t->begun_us;
     struct tfd_step_record *r = own_record(t, p, id);
+    uint64_t took_us;
 
+    if (st->code != TFD_OK) /* else the end of a part was the last */
+        t->last_us = now_of(p);
+    took_us = t->last_us - t->begun_us;
     if (r)
         end_record(r, t, p, fetches, took_us, st);
-    tfd_session_log_step(p, id, took_us, st);
+    tfd_session_log_step(p, id, t->last_us, took_us, st);
     if (!p->partial) { /* as long as its client likes */
         tfd_histogram_add(&m->step_times, t->plan_us + took_us);
         tfd_recent_add(&p->recent, took_us);
@@ -172,7 +184,7 @@ void tfd_step_times_answered(struct tfd_step_times *t,
 {
     struct tfd_step_record *r = t->record;
 
-    if (!r || r->number != t->number)
+    if (!r || r->number != t->number || r->fetched < WORTH_SIZE)
         return;
     r->answer_us = fits(tfd_loop_now_us(m->o.loop) - r->begun_us);
     r->answer_us -= r->answer_us < r->total_us ? r->answer_us : r->total_us;

@@ -3,8 +3,9 @@
  * of it when it ends: its record, the master's histogram, the median of its
  * plan, the lines of the log.
  *
- * Costs a step a few readings of the clock: no string is looked at, unless it
- * failed.
+ * Costs a step a reading of the clock when it begins and one for each part that
+ * ends, of which one that ends while it is started has two in all; no string is
+ * looked at, unless it failed.
  *
  * Threads: loop thread.
  */
@@ -18,6 +19,7 @@ struct tfd_step_times {
     struct tfd_step_record *record; /* NULL: no memory */
     uint64_t number;
     uint64_t begun_us; /* its plan was there */
+    uint64_t last_us;  /* something happened to it */
     uint64_t plan_us, start_us, here_us, others_us;
     uint64_t fed;
     int slowest; /* a part, or -1 */
@@ -28,7 +30,9 @@ void tfd_step_times_name(struct tfd_plan *p);
 
 void tfd_step_times_begin(struct tfd_step_times *t, const struct tfd_plan *p,
                           const struct tfd_run_step *run, int64_t id);
-void tfd_step_times_started(struct tfd_step_times *t, const struct tfd_plan *p);
+/* over: all parts have ended by now. */
+void tfd_step_times_started(struct tfd_step_times *t, const struct tfd_plan *p,
+                            bool over);
 void tfd_step_times_part(struct tfd_step_times *t, const struct tfd_plan *p,
                          int part);
 /* Before its answer is made: fetches may be NULL. */
