@@ -94,6 +94,7 @@ struct tfd_config {
     char *log_format;      /* "text", "json" */
     int64_t slow_step_ms;  /* 0: no step is slow */
     int32_t slow_factor;   /* of a plan's median; 0: the same */
+    int64_t stuck_after_ms; /* 0: no step is stuck */
     char *flight_recorder; /* NULL: none */
 
     char *train;          /* NULL: serve only */

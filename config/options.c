@@ -445,6 +445,10 @@ const struct tfd_option tfd_options[] = {
      "so is one that took N times the median of its plan's last steps, and "
      "10 ms; 0: none",
      read_int32, AT(slow_factor), .min = 0, .max = TFD_SLOW_FACTOR_MAX},
+    {LIFE, "stuck_after", "DURATION", "10s",
+     "a step that makes no progress here for so long is logged, with what it "
+     "waits for; 0: none",
+     read_duration, AT(stuck_after_ms)},
     {LIFE, "flight_recorder", "FILE", NULL,
      "the last 1,000 steps are written there as JSON when one times out, at "
      "SIGUSR1 and when the process crashes",

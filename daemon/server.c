@@ -290,6 +290,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
         .peer_wait_us = (uint64_t)c->peer_wait_ms * 1000,
         .chains = c->fuse_elementwise,
         .session_idle_us = (uint64_t)c->session_idle_ms * 1000,
+        .stuck_after_us = (uint64_t)c->stuck_after_ms * 1000,
         .session_opened = session_opened,
         .session_ended = session_ended,
         .activity = activity,

@@ -136,11 +136,13 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
     a->k.memory = r->k.memory;
     a->item = item;
     a->begun_ns = r->node_ns;
+    a->waits = false;
     if (n->flags & TFD_EXEC_CHECKS &&
         tfd_checks_run(n->node->op, &a->k, &r->st) != TFD_OK)
         return;
     if (tfd_long_admit(&a->k, &r->st) != TFD_OK)
         return;
+    a->waits = true;
     TFD_COUNTER_ADD(&r->step->async, 1);
     n->kernel->start(&a->k);
 }
@@ -454,6 +456,7 @@ void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live)
     bool recv = (item->node->kernel->flags & TFD_KERNEL_DEAD) &&
                 item->node->out_count > 0;
 
+    a->waits = false;
     if (!live) {
         drop_inputs(item->it, item->node);
         drop_outputs(a->k.out, a->k.ref_out, a->k.out_count);

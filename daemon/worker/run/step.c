@@ -199,6 +199,8 @@ void tfd_step_reset(struct tfd_step *s)
     s->common = NULL;
     s->inbox = NULL;
     s->busy_ns = 0;
+    s->waits_mark = s->waits_since_us = 0;
+    s->waits_told = false;
     s->aborted = s->is_ended = s->cancelled = s->begin = false;
     s->cancels = NULL;
     tfd_status_clear(&s->status);

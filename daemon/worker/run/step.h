@@ -51,6 +51,7 @@ struct tfd_async {
     struct tfd_kctx k;
     struct tfd_ready *item;
     struct tfd_async *next; /* in the step's inbox */
+    bool waits;             /* started, and its end was not yet dealt with */
     /* of a Recv */
     struct tfd_waiter waiter;
     struct tfd_post post;
@@ -154,6 +155,10 @@ struct tfd_step {
 
     void (*ended)(struct tfd_step *s); /* loop thread; may free it */
     void *owner;
+    /* stuck_steps.h: what it waited for at the last look, since when, and
+     * whether that was told. */
+    uint64_t waits_mark, waits_since_us;
+    bool waits_told;
     struct tfd_step *next; /* in its graph's lists */
     struct tfd_step *previous;
 };

@@ -9,6 +9,7 @@
 #include "config/limits.h"
 #include "daemon/worker/run/executor.h"
 #include "daemon/worker/service/lost_peers.h"
+#include "daemon/worker/service/stuck_steps.h"
 #include "daemon/worker/service/task_session_idle.h"
 
 #include <stdio.h>
@@ -70,6 +71,7 @@ enum tfd_code tfd_worker_service_new(const struct tfd_worker_options *o,
     if (o->peers)
         tfd_lost_peers_follow(w);
     tfd_worker_watch_idle(w);
+    tfd_stuck_steps_watch(w);
     *out = w;
     return TFD_OK;
 }
@@ -102,6 +104,7 @@ void tfd_worker_service_free(struct tfd_worker_service *w)
     size_t at = 0;
 
     tfd_worker_finish(w);
+    tfd_stuck_steps_stop(w);
     tfd_worker_stop_watching(w);
     tfd_lost_peers_free(w);
     while (tfd_map_next(&w->sessions, &at, &e))

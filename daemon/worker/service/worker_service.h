@@ -50,6 +50,7 @@ struct tfd_worker_service {
     struct tfd_request_ids run_ids, recv_ids;
     struct tfd_run_call *idle_calls;
     struct tfd_timer idle_timer;
+    struct tfd_timer stuck_timer;
     struct tfd_idle_question *questions;
     uint64_t abandoned;
     struct tfd_peers_follower follower; /* lost_peers.c */
