@@ -494,6 +494,33 @@
 /* --slow_factor: above it no step is slow. */
 #define TFD_SLOW_FACTOR_MAX 1000000
 
+/* ---- Status pages -------------------------------------------------------- */
+
+/* Rows of one list of /status.json; `more` says how many are left out.  With
+ * all of them it has under 2 MB. */
+#define TFD_STATUS_TASKS_MAX 1000
+#define TFD_STATUS_SESSIONS_MAX 200
+#define TFD_STATUS_PLANS_MAX 200
+#define TFD_STATUS_STEPS_MAX 200
+#define TFD_STATUS_RESOURCES_MAX 1500
+
+/* Resources that are looked at for the largest of them: 2 ms. */
+#define TFD_STATUS_LOOKED_AT_MAX 4096
+
+/* Bytes of a text in it: names may be TFD_NAME_SIZE_MAX. */
+#define TFD_STATUS_TEXT_SIZE_MAX 256
+
+/* A task that was asked for its state answers within so long, or is silent;
+ * what it said is told for so long. */
+#define TFD_STATUS_PEER_WAIT_MS 1000
+#define TFD_STATUS_PEER_FRESH_MS 1000
+/* Requests for the cluster that wait for its tasks. */
+#define TFD_STATUS_WAITING_MAX 64
+
+/* The last 15 minutes, a sample in so many seconds. */
+#define TFD_STATUS_SAMPLE_MS 5000
+#define TFD_STATUS_SAMPLES_MAX 180
+
 /* ---- Configuration ------------------------------------------------------- */
 
 /* Linux allows 128 KiB in one environment variable; a file may hold more. */

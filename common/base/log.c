@@ -142,6 +142,18 @@ static void write_line(const struct tfd_log_line *line)
     errno = errno_before;
 }
 
+static void keep_line(enum tfd_log_level level, const char *event,
+                      const char *fmt, va_list args)
+{
+    struct tfd_log_line line;
+
+    line.used = 0;
+    line.full = line.json = false;
+    tfd_log_line_raw(&line, event);
+    tfd_log_line_fields(&line, fmt, args);
+    tfd_log_ring_keep((int)level, &line);
+}
+
 void tfd_log(enum tfd_log_level level, const char *event, const char *fmt, ...)
 {
     struct tfd_log_line line;
@@ -158,6 +170,11 @@ void tfd_log(enum tfd_log_level level, const char *event, const char *fmt, ...)
     va_end(args);
     tfd_log_line_end(&line);
     write_line(&line);
+    if (level <= TFD_LOG_WARN) {
+        va_start(args, fmt);
+        keep_line(level, event, fmt, args);
+        va_end(args);
+    }
 }
 
 /* ---- Rates --------------------------------------------------------------- */

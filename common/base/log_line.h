@@ -30,6 +30,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define TFD_LOG_LINE_MAX 4096 /* PIPE_BUF: pipes keep such a write whole */
 
@@ -46,5 +47,22 @@ void tfd_log_line_fields(struct tfd_log_line *l, const char *fmt, va_list args)
     TFD_PRINTF(2, 0);
 /* The brace of JSON, and the line's end. */
 void tfd_log_line_end(struct tfd_log_line *l);
+
+/* ---- log_ring.c: the last warnings and errors, from and for any thread ----
+ */
+
+#define TFD_LOG_KEPT_MAX 32
+#define TFD_LOG_KEPT_SIZE 512
+
+struct tfd_log_kept {
+    int64_t wall_us;
+    int level;                    /* enum tfd_log_level */
+    char text[TFD_LOG_KEPT_SIZE]; /* event and fields; cut where it is longer */
+};
+
+void tfd_log_ring_keep(int level, const struct tfd_log_line *line);
+/* Up to TFD_LOG_KEPT_MAX of them, the newest first; returns how many.  *ever:
+ * how many there have been. */
+int tfd_log_ring_read(struct tfd_log_kept *out, uint64_t *ever);
 
 #endif
