@@ -312,7 +312,7 @@ allocate_context(struct tfd_eager *e, const struct tfd_eager_context_request *q)
     c->refs = 1;
     c->id = q->id;
     c->view = q->view;
-    c->used_us = tfd_loop_now_us(e->options.loop);
+    c->begun_us = c->used_us = tfd_loop_now_us(e->options.loop);
     tfd_bytes_init(&c->cluster_def, TFD_SESSION_CONFIG_SIZE_MAX);
     if (q->keep_alive_secs > 0)
         c->keep_alive_us = q->keep_alive_secs < INT64_MAX / 1000000

@@ -36,7 +36,9 @@ struct tfd_eager_context {
     bool is_closed;
     uint64_t id, view;
     uint64_t keep_alive_us; /* 0: for ever */
+    uint64_t begun_us;      /* when it was made */
     uint64_t used_us;       /* the last call */
+    uint64_t runs_done;     /* ops and functions that ended */
     int calls;              /* under way */
     uint64_t link;          /* the last call's (rpc/core/links.h) */
     char peer[TFD_ORIGIN_KEY_MAX];

@@ -110,3 +110,29 @@ struct tfd_eager_counts tfd_eager_counts(const struct tfd_eager *e)
     }
     return n;
 }
+
+void tfd_eager_each(const struct tfd_eager *e, int max,
+                    void (*fn)(void *ctx, const struct tfd_eager_facts *f),
+                    void *ctx)
+{
+    uint64_t now = tfd_loop_now_us(e->options.loop);
+    const struct tfd_eager_context *c;
+    size_t at = 0;
+
+    while (max-- > 0 && (c = tfd_id_map_next(&e->contexts, &at))) {
+        struct tfd_eager_facts f = {
+            .id = c->id,
+            .client = c->peer,
+            .age_us = now - c->begun_us,
+            .idle_us = now - c->used_us,
+            .handles = c->handles.count,
+            .functions =
+                c->functions.by_name.count + c->components.by_name.count,
+            .graphs = c->ops.by_key.count,
+            .calls = c->calls,
+            .runs_done = c->runs_done,
+        };
+
+        fn(ctx, &f);
+    }
+}

@@ -63,4 +63,17 @@ struct tfd_eager_counts {
 };
 struct tfd_eager_counts tfd_eager_counts(const struct tfd_eager *e);
 
+struct tfd_eager_facts {
+    uint64_t id;
+    const char *client; /* as quotas count it; "": this process */
+    uint64_t age_us, idle_us;
+    size_t handles, functions, graphs;
+    int calls; /* under way */
+    uint64_t runs_done;
+};
+/* Calls fn for `max` contexts at most; texts are borrowed for the call. */
+void tfd_eager_each(const struct tfd_eager *e, int max,
+                    void (*fn)(void *ctx, const struct tfd_eager_facts *f),
+                    void *ctx);
+
 #endif

@@ -170,6 +170,7 @@ void tfd_eager_run_free(struct tfd_eager_run *r)
         r->next->previous = r->previous;
     c->eager->runs--;
     c->eager->runs_done++;
+    c->runs_done++;
     tfd_eager_graph_unref(r->graph);
     free(r);
     tfd_eager_context_unref(c);

@@ -90,6 +90,7 @@ BEGIN {
     beside["cuda/device"] = "lib"
     beside["cuda/lib"] = "device"
     beside["daemon/master/service"] = "session"
+    beside["daemon/master/facts"] = "session"
     beside["daemon/master/session"] = "remote service"
     beside["daemon/worker/collective"] = "run state"
     beside["daemon/worker/compile"] = "exchange run state"

@@ -284,6 +284,14 @@ static void release_step(struct tfd_master_step *step)
     s->step_ended(s);
 }
 
+static void note_time(struct tfd_master_step *step)
+{
+    if (step->error.code == TFD_OK)
+        tfd_histogram_add(&step->plan->times,
+                          tfd_loop_now_us(step->timer.loop) -
+                              step->times.begun_us);
+}
+
 static void end_step(struct tfd_master_step *step)
 {
     struct tfd_run_step *run = step->run;
@@ -300,6 +308,7 @@ static void end_step(struct tfd_master_step *step)
     tfd_step_times_end(&step->times, step->plan, step->id, run,
                        step->error.code == TFD_OK ? step->fetches : NULL,
                        &step->error);
+    note_time(step);
     tfd_session_heard(s, step->error.code);
     run->step = NULL;
     unlink_step(s, step); /* done() may close the session: not this step */
@@ -503,4 +512,35 @@ bool tfd_master_step_needs(const struct tfd_session *s,
             has_part_on(step->plan, w))
             return true;
     return false;
+}
+
+/* ---- As a page shows it -------------------------------------------------- */
+
+void tfd_master_step_facts(const struct tfd_session *s,
+                           tfd_master_step_facts_fn *fn, void *ctx)
+{
+    uint64_t now = tfd_loop_now_us(s->master->o.loop);
+
+    for (const struct tfd_master_step *step = s->steps; step;
+         step = step->next) {
+        struct tfd_master_step_facts f = {
+            .step = step,
+            .plan = step->plan,
+            .id = step->id,
+            .age_us = now - step->times.begun_us,
+            .parts = step->plan->part_count,
+        };
+
+        for (int i = 0; i < f.parts; i++)
+            f.pending += !step->ended[i];
+        fn(ctx, &f);
+    }
+}
+
+const char *tfd_master_step_owes(const struct tfd_master_step *step, int i)
+{
+    const struct tfd_plan *p = step->plan;
+
+    return step->ended[i] ? NULL
+                          : tfd_session_task(p->session, p->parts[i].worker);
 }

@@ -32,4 +32,21 @@ bool tfd_master_step_needs(const struct tfd_session *s,
 void tfd_master_step_abort_all(struct tfd_session *s,
                                const struct tfd_status *why);
 
+/* ---- As a page shows it -------------------------------------------------- */
+
+struct tfd_master_step_facts {
+    const struct tfd_master_step *step; /* for the call, as all else */
+    const struct tfd_plan *plan;
+    int64_t id;
+    uint64_t age_us;
+    int parts, pending; /* the second: not yet ended */
+};
+typedef void tfd_master_step_facts_fn(void *ctx,
+                                      const struct tfd_master_step_facts *f);
+/* Of the session's running steps, the youngest first. */
+void tfd_master_step_facts(const struct tfd_session *s,
+                           tfd_master_step_facts_fn *fn, void *ctx);
+/* The task whose part i has not ended; NULL: it has. */
+const char *tfd_master_step_owes(const struct tfd_master_step *step, int i);
+
 #endif

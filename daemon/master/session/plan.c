@@ -310,6 +310,7 @@ static enum tfd_code partition(struct tfd_plan *p, struct tfd_arena *arena,
     else if (!p->partial)
         TFD_TRY(tfd_collective_key(s->graph, &pruned, s->device_of, arena,
                                    &p->collective_key, st));
+    p->node_count = pruned.count;
     TFD_TRY(tfd_partition(&r, defs, st));
     return take_parts(p, defs, st);
 }

@@ -17,6 +17,7 @@
 #ifndef TFD_DAEMON_MASTER_PLAN_H
 #define TFD_DAEMON_MASTER_PLAN_H
 
+#include "common/measure/histogram.h"
 #include "daemon/rewrite/prune.h"
 #include "common/measure/recent.h"
 #include "daemon/master/session/session.h"
@@ -44,12 +45,14 @@ struct tfd_plan {
     struct tfd_session *session;
     uint32_t number;
     enum tfd_plan_state state;
-    struct tfd_status status;      /* FAILED */
-    int64_t version;               /* of the graph it was built from */
-    uint64_t used;                 /* when: the session's count of uses */
-    int running;                   /* steps */
-    uint64_t started;              /* steps, ever */
-    struct tfd_recent recent;      /* how long they took */
+    struct tfd_status status;   /* FAILED */
+    int64_t version;            /* of the graph it was built from */
+    uint64_t used;              /* when: the session's count of uses */
+    int running;                /* steps */
+    uint64_t started;           /* steps, ever */
+    struct tfd_recent recent;   /* how long they took */
+    struct tfd_histogram times; /* of those that ended well, ever */
+    int32_t node_count; /* as pruned; a builder's while it is splitting */
     char name[TFD_STEP_NAME_SIZE]; /* for records */
     struct tfd_arena arena;        /* the signature's names */
     struct tfd_signature signature;
