@@ -63,6 +63,7 @@
     X(68, tfd.Peer, CopyTensor)                                \
     X(69, tfd.Peer, Draining)                                  \
     X(70, tfd.Peer, Operate)                                   \
+    X(71, tfd.Peer, GetTaskState)                              \
     X(80, grpc.health.v1.Health, Check)                        \
     X(81, grpc.health.v1.Health, Watch)
 
@@ -191,7 +192,13 @@ struct tfd_page {
     struct tfd_bytes *body;
     const char *content_type; /* plain text, unless the handler says more */
     const char *headers;      /* further lines, each with "\r\n" */
+    /* Of a handler that returns TFD_PAGE_LATER: it calls finish() once, unless
+     * the reader goes before, which gone() tells it. */
+    void (*finish)(struct tfd_page *p, int status); /* the transport's */
+    void (*gone)(struct tfd_page *p);
+    void *ctx;
 };
+#define TFD_PAGE_LATER 0
 typedef int tfd_page_fn(void *self, struct tfd_page *p);
 enum tfd_code tfd_service_page(struct tfd_service *s, const char *path,
                                tfd_page_fn *fn, void *self,

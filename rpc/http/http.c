@@ -21,6 +21,10 @@ struct http {
     struct tfd_timer timer;
     struct tfd_bytes head;
     bool answered;
+    struct tfd_page page;
+    struct tfd_bytes body;
+    bool head_only;
+    bool later; /* the page's handler has not finished it yet */
 };
 
 static const struct {
@@ -47,12 +51,13 @@ static const char *reason_of(int status)
 /* ---- Answering ----------------------------------------------------------- */
 
 /* Frees the page's body. */
-static void answer_http(struct http *h, int status, const struct tfd_page *page,
-                        bool head_only)
+static void answer_http(struct http *h, int status)
 {
+    struct tfd_page *page = &h->page;
     struct tfd_bytes head;
 
     h->answered = true;
+    h->later = false;
     tfd_timer_stop(&h->timer);
     tfd_bytes_init(&head, TFD_HTTP_HEAD_SIZE_MAX);
     tfd_bytes_printf(&head,
@@ -67,40 +72,50 @@ static void answer_http(struct http *h, int status, const struct tfd_page *page,
                      page->body->size, page->headers,
                      status == 405 ? "Allow: GET, HEAD\r\n" : "");
     tfd_conn_write_bytes(h->conn, &head);
-    if (!head_only)
+    if (!h->head_only)
         tfd_conn_write_bytes(h->conn, page->body);
     tfd_bytes_deinit(&head);
     tfd_bytes_deinit(page->body);
     tfd_conn_close(h->conn, GRACE_US);
 }
 
-static void init_page(struct tfd_page *page, struct tfd_bytes *body)
+static void finish_page(struct tfd_page *page, int status);
+
+static void init_page(struct http *h)
 {
-    tfd_bytes_init(body, TFD_PAGE_SIZE_MAX);
-    *page = (struct tfd_page){.accept = TFD_STR_EMPTY,
-                              .query = TFD_STR_EMPTY,
-                              .body = body,
-                              .content_type = "text/plain; charset=utf-8",
-                              .headers = ""};
+    tfd_bytes_init(&h->body, TFD_PAGE_SIZE_MAX);
+    h->page = (struct tfd_page){.accept = TFD_STR_EMPTY,
+                                .query = TFD_STR_EMPTY,
+                                .body = &h->body,
+                                .content_type = "text/plain; charset=utf-8",
+                                .headers = "",
+                                .finish = finish_page};
 }
 
 static void refuse_http(struct http *h, int status)
 {
-    struct tfd_bytes body;
-    struct tfd_page page;
+    init_page(h);
+    h->head_only = false;
+    tfd_bytes_printf(&h->body, "%d %s\n", status, reason_of(status));
+    answer_http(h, status);
+}
 
-    init_page(&page, &body);
-    tfd_bytes_printf(&body, "%d %s\n", status, reason_of(status));
-    answer_http(h, status, &page, false);
+static void finish_page(struct tfd_page *page, int status)
+{
+    struct http *h = TFD_CONTAINER_OF(page, struct http, page);
+
+    if (tfd_bytes_ok(&h->body, "the page", NULL) == TFD_OK) {
+        answer_http(h, status);
+        return;
+    }
+    tfd_bytes_deinit(&h->body);
+    refuse_http(h, 500);
 }
 
 /* `fields` is what follows the request's first line. */
 static void answer_page(struct http *h, struct tfd_str path,
-                        struct tfd_str query, struct tfd_str fields,
-                        bool head_only)
+                        struct tfd_str query, struct tfd_str fields)
 {
-    struct tfd_bytes body;
-    struct tfd_page page;
     void *self = NULL;
     tfd_page_fn *fn = tfd_service_find_page(h->service, path, &self);
     int status;
@@ -109,16 +124,15 @@ static void answer_page(struct http *h, struct tfd_str path,
         refuse_http(h, 404);
         return;
     }
-    init_page(&page, &body);
-    page.query = query;
-    page.accept = tfd_http_field(fields, "accept");
-    status = fn(self, &page);
-    if (tfd_bytes_ok(&body, "the page", NULL) != TFD_OK) {
-        tfd_bytes_deinit(&body);
-        refuse_http(h, 500);
-        return;
-    }
-    answer_http(h, status, &page, head_only);
+    init_page(h);
+    h->page.query = query;
+    h->page.accept = tfd_http_field(fields, "accept");
+    h->answered = h->later = true; /* what comes now is for nobody */
+    status = fn(self, &h->page);
+    if (status != TFD_PAGE_LATER)
+        finish_page(&h->page, status);
+    else
+        tfd_timer_stop(&h->timer);
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -160,8 +174,10 @@ static void answer_request(struct http *h)
         refuse_http(h, 505);
     else if (!get && !head)
         refuse_http(h, 405);
-    else
-        answer_page(h, path, query, rest, head);
+    else {
+        h->head_only = head;
+        answer_page(h, path, query, rest);
+    }
 }
 
 /* An empty line ends the head; a bare line feed is taken for a line's end, as
@@ -214,6 +230,10 @@ static void on_http_closed(void *self, const struct tfd_status *why)
 
     (void)why;
     tfd_timer_stop(&h->timer);
+    if (h->later) {
+        h->page.gone(&h->page);
+        tfd_bytes_deinit(&h->body);
+    }
     tfd_bytes_deinit(&h->head);
     free(h);
 }

@@ -41,6 +41,50 @@ static int echo(void *self, struct tfd_page *p)
     return 200;
 }
 
+/* Finished by the next turn of the loop, unless its reader has gone. */
+static struct tfd_post later_post;
+static struct tfd_page *later;
+static int gone_count;
+
+static void finish_later(struct tfd_post *p)
+{
+    (void)p;
+    if (!later)
+        return;
+    tfd_bytes_printf(later->body, "late");
+    later->finish(later, 200);
+    later = NULL;
+}
+
+static void reader_gone(struct tfd_page *p)
+{
+    assert_ptr_equal(p, later);
+    later = NULL;
+    gone_count++;
+    rig_tick(p->ctx);
+}
+
+static int late_page(void *self, struct tfd_page *p)
+{
+    struct rig *r = self;
+
+    later = p;
+    p->ctx = self;
+    p->gone = reader_gone;
+    later_post.run = finish_later;
+    tfd_loop_post(r->loop, &later_post);
+    return TFD_PAGE_LATER;
+}
+
+static int never_page(void *self, struct tfd_page *p)
+{
+    later = p;
+    p->ctx = self;
+    p->gone = reader_gone;
+    rig_tick(self);
+    return TFD_PAGE_LATER;
+}
+
 static struct rig *rig_with_pages(void)
 {
     struct rig *r = rig_new();
@@ -54,6 +98,10 @@ static struct rig *rig_with_pages(void)
         tfd_service_page(r->service, "/large", too_large, NULL, NULL), TFD_OK);
     assert_int_equal(tfd_service_page(r->service, "/echo", echo, NULL, NULL),
                      TFD_OK);
+    assert_int_equal(tfd_service_page(r->service, "/late", late_page, r, NULL),
+                     TFD_OK);
+    assert_int_equal(
+        tfd_service_page(r->service, "/never", never_page, r, NULL), TFD_OK);
     return r;
 }
 
@@ -98,6 +146,11 @@ static void test_requests_and_their_answers(void **state)
         {"GET /echo HTTP/1.1\nAccept: ,;,;;,text/html;q\n\n", "HTTP/1.1 200 ",
          "html=1"},
         {"GET /echo HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ", "\r\nX-Echo: yes\r\n"},
+        {"GET /late HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ", "\r\n\r\nlate"},
+        {"GET /late HTTP/1.1\r\n\r\nGET /late HTTP/1.1\r\n\r\n",
+         "HTTP/1.1 200 ", "\r\n\r\nlate"},
+        {"HEAD /late HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ",
+         "Content-Length: 4\r\n"},
         {"GET /nothing HTTP/1.1\r\n\r\n", "HTTP/1.1 404 ", "404 Not Found"},
         {"GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 404 ", "404"},
         {"POST /healthz HTTP/1.1\r\n\r\n", "HTTP/1.1 405 ",
@@ -187,6 +240,27 @@ static void test_a_request_that_ends_early_gets_nothing(void **state)
     rig_free(r);
 }
 
+static void test_a_reader_that_goes_before_its_page_is_there(void **state)
+{
+    static const char request[] = "GET /never HTTP/1.1\r\n\r\n";
+    struct rig *r = rig_with_pages();
+    struct rig_raw *w = rig_raw_new(r, r->address);
+
+    (void)state;
+    gone_count = 0;
+    w->tick_connected = true;
+    rig_run(r, 1);
+    tfd_conn_write(w->conn, request, sizeof(request) - 1);
+    rig_run(r, 1);
+    assert_non_null(later);
+    tfd_conn_close(w->conn, 0);
+    rig_run(r, 2);
+    assert_int_equal(gone_count, 1);
+    assert_int_equal(w->in.size, 0);
+    rig_raw_free(w);
+    rig_free(r);
+}
+
 /* ---- First bytes --------------------------------------------------------- */
 
 static void test_first_bytes_that_are_no_protocol_end_it(void **state)
@@ -268,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_the_size_of_a_head_is_limited),
         cmocka_unit_test(test_a_head_may_come_in_pieces),
         cmocka_unit_test(test_a_request_that_ends_early_gets_nothing),
+        cmocka_unit_test(test_a_reader_that_goes_before_its_page_is_there),
         cmocka_unit_test(test_first_bytes_that_are_no_protocol_end_it),
         cmocka_unit_test(test_each_protocol_is_known_by_four_bytes),
         cmocka_unit_test(test_silent_connections_do_no_harm),
