@@ -266,6 +266,7 @@ static const struct tfd_view *fill_view(struct tfd_server *s)
         .gpu_count = tfd_gpus_count(s->gpus),
         .listener = s->listener,
         .start_us = s->start_us,
+        .incarnation = s->self.incarnation,
         .saves = &s->saves,
         .save_failures = &s->save_failures,
     };
@@ -331,7 +332,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
     tfd_server_bind_notices(s);
     tfd_server_bind_operate(s);
     tfd_health_bind(&s->health, s->service);
-    TFD_TRY(tfd_status_page_bind(fill_view(s), st));
+    TFD_TRY(tfd_status_page_new(fill_view(s), &s->pages, st));
     return tfd_exit_rule_new(s->loop, c, s->service, stop_by_rule, s,
                              &s->exit_rule, st);
 }
@@ -510,6 +511,7 @@ void tfd_server_free(struct tfd_server *s)
         tfd_worker_service_free(s->worker);
     if (s->peers)
         tfd_peers_free(s->peers);
+    tfd_status_page_free(s->pages); /* the peers' calls have ended */
     if (s->service)
         tfd_service_free(s->service);
     tfd_gpus_free(s->gpus);

@@ -52,6 +52,7 @@ struct tfd_server {
     struct tfd_flight_recorder *flight_recorder;
     struct tfd_health health;
     struct tfd_view view;
+    struct tfd_status_page *pages;
     struct tfd_sniff sniff;
     struct tfd_listener *listener;
     char target[TFD_ADDRESS_SIZE_MAX + 16];

@@ -36,6 +36,7 @@ struct tfd_view {
     int gpu_count;
     struct tfd_listener *listener; /* NULL: it does not listen */
     uint64_t start_us;             /* by tfd_loop_now_us() */
+    uint64_t incarnation;          /* of this run of the process */
     /* Tries of this process to save a checkpoint, and failed ones: atomic. */
     const uint64_t *saves, *save_failures;
 };

@@ -1,0 +1,133 @@
+"""A headless Chromium, spoken to in its own protocol over two pipes."""
+import base64
+import itertools
+import json
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+from tests.cluster.runner import Skip
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+SECONDS = 20
+# Where pictures are kept for people to look at.
+PICTURES = pathlib.Path(os.environ.get("TFD_PICTURES", "build/test/pictures"))
+
+
+class Browser:
+    """One page of one browser."""
+
+    def __init__(self, width=1280, height=1600):
+        program = next(filter(None, map(shutil.which, NAMES)), None)
+        if program is None:
+            raise Skip("no chromium here")
+        self.folder = tempfile.TemporaryDirectory(prefix="tfd-browser-")
+        from_us, self.to = os.pipe()
+        self.source, to_us = os.pipe()
+        # The browser reads descriptor 3 and writes descriptor 4.
+        command = ('exec "$@" 3<&%d 4>&%d' % (from_us, to_us))
+        self.process = subprocess.Popen(
+            ["bash", "-c", command, "bash", program, "--headless=new",
+             "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "--no-first-run", "--disable-extensions",
+             "--disable-background-networking", "--remote-debugging-pipe",
+             "--user-data-dir=" + self.folder.name,
+             "--window-size=%d,%d" % (width, height), "about:blank"],
+            pass_fds=(from_us, to_us), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(from_us)
+        os.close(to_us)
+        self.numbers, self.rest = itertools.count(1), b""
+        self.events, self.session = [], None
+        pages = self.call("Target.getTargets")["targetInfos"]
+        page = next(p for p in pages if p["type"] == "page")
+        self.session = self.call("Target.attachToTarget", flatten=True,
+                                 targetId=page["targetId"])["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(domain + ".enable")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.to)
+        os.close(self.source)
+        self.folder.cleanup()
+
+    def _message(self, end):
+        while b"\0" not in self.rest:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.source], [], [], left)[0]:
+                raise TimeoutError("the browser is silent")
+            data = os.read(self.source, 1 << 16)
+            if not data:
+                raise EOFError("the browser has gone")
+            self.rest += data
+        text, _, self.rest = self.rest.partition(b"\0")
+        return json.loads(text)
+
+    def call(self, method, **params):
+        number, end = next(self.numbers), time.monotonic() + SECONDS
+        request = dict(id=number, method=method, params=params)
+        if self.session:
+            request["sessionId"] = self.session
+        os.write(self.to, json.dumps(request).encode() + b"\0")
+        while True:
+            answer = self._message(end)
+            if answer.get("id") != number:
+                self.events.append(answer)
+                continue
+            if "error" in answer:
+                raise ValueError("%s: %s" % (method, answer["error"]))
+            return answer["result"]
+
+    def value(self, expression):
+        """Of an expression of JavaScript; promises are waited for."""
+        result = self.call("Runtime.evaluate", expression=expression,
+                           returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise ValueError("%s: %s" % (expression,
+                                         result["exceptionDetails"]))
+        return result["result"].get("value")
+
+    def until(self, expression, seconds=SECONDS):
+        """Waits within the page until an expression is true; its value."""
+        return self.value(
+            "new Promise((good, bad) => { const end = Date.now() + %d;"
+            " (function look() { const v = (%s); if (v) good(v);"
+            " else if (Date.now() > end) bad(new Error('never: ' + %s));"
+            " else setTimeout(look, 50); })(); })"
+            % (seconds * 1000 * 0.9, expression, json.dumps(expression)))
+
+    def open(self, url):
+        self.call("Page.navigate", url=url)
+
+    def key(self, name, code=0, text=""):
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name,
+                      windowsVirtualKeyCode=code, text=text)
+
+    def complaints(self):
+        """What the page was forbidden, and errors of its script."""
+        self.value("0")
+        return [e["params"] for e in self.events
+                if e.get("method") in ("Log.entryAdded",
+                                       "Runtime.exceptionThrown")]
+
+    def requests(self):
+        """Every address it asked for."""
+        return [e["params"]["request"]["url"] for e in self.events
+                if e.get("method") == "Network.requestWillBeSent"]
+
+    def picture(self, name):
+        data = self.call("Page.captureScreenshot", format="png")["data"]
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        path = PICTURES / (name + ".png")
+        path.write_bytes(base64.b64decode(data))
+        return path
