@@ -8,13 +8,17 @@
 #include <math.h>
 #include <string.h>
 
+/* A document has tens of thousands of values: printf() is for few of them. */
 static void begin_value(struct tfd_json_out *j, const char *key)
 {
     if (j->follows)
         tfd_bytes_add(j->out, ",", 1);
     j->follows = true;
-    if (key)
-        tfd_bytes_printf(j->out, "\"%s\":", key);
+    if (!key)
+        return;
+    tfd_bytes_add(j->out, "\"", 1);
+    tfd_bytes_add(j->out, key, strlen(key));
+    tfd_bytes_add(j->out, "\":", 2);
 }
 
 void tfd_json_out_open(struct tfd_json_out *j, const char *key, char bracket)
@@ -69,6 +73,12 @@ static size_t read_character(struct tfd_str text, uint32_t *out)
     return size;
 }
 
+/* Stands for itself, and needs no look at its neighbours. */
+static bool is_plain(char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 static void put_character(struct tfd_bytes *out, const char *at, size_t size,
                           uint32_t c)
 {
@@ -90,13 +100,17 @@ static void put_escaped(struct tfd_bytes *out, struct tfd_str text)
         end = TFD_STATUS_TEXT_SIZE_MAX;
     for (size_t i = 0; i < end;) {
         struct tfd_str rest = {text.data + i, text.size - i};
+        size_t size = 0;
         uint32_t c = 0;
-        size_t size = read_character(rest, &c);
 
-        if (size == 0)
-            tfd_bytes_add(out, "\xef\xbf\xbd", 3);
-        else
+        while (i + size < end && is_plain(rest.data[size]))
+            size++;
+        if (size > 0)
+            tfd_bytes_add(out, rest.data, size);
+        else if ((size = read_character(rest, &c)) > 0)
             put_character(out, rest.data, size, c);
+        else
+            tfd_bytes_add(out, "\xef\xbf\xbd", 3);
         i += size ? size : 1;
     }
     if (end < text.size)
@@ -114,10 +128,23 @@ void tfd_json_out_text(struct tfd_json_out *j, const char *key,
 
 /* ---- Other values -------------------------------------------------------- */
 
+static void put_digits(struct tfd_bytes *out, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+
+    do
+        digits[--at] = (char)('0' + value % 10);
+    while ((value /= 10) > 0);
+    tfd_bytes_add(out, digits + at, sizeof(digits) - at);
+}
+
 void tfd_json_out_number(struct tfd_json_out *j, const char *key, int64_t value)
 {
     begin_value(j, key);
-    tfd_bytes_printf(j->out, "%lld", (long long)value);
+    if (value < 0)
+        tfd_bytes_add(j->out, "-", 1);
+    put_digits(j->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 void tfd_json_out_id(struct tfd_json_out *j, const char *key, uint64_t value)
@@ -140,11 +167,11 @@ void tfd_json_out_real(struct tfd_json_out *j, const char *key, double value,
 void tfd_json_out_bool(struct tfd_json_out *j, const char *key, bool value)
 {
     begin_value(j, key);
-    tfd_bytes_printf(j->out, "%s", value ? "true" : "false");
+    tfd_bytes_add(j->out, value ? "true" : "false", value ? 4 : 5);
 }
 
 void tfd_json_out_null(struct tfd_json_out *j, const char *key)
 {
     begin_value(j, key);
-    tfd_bytes_printf(j->out, "null");
+    tfd_bytes_add(j->out, "null", 4);
 }

@@ -54,7 +54,7 @@ static void set_state(struct tfd_roster_task *t, enum tfd_roster_state state,
     t->state = state;
 }
 
-/* The words of rpc/conn/conn_dial.c. */
+/* The words of rpc/conn/conn_dial.c, rpc/core/channel.c and heartbeat.c. */
 static enum tfd_roster_state state_of_failure(const char *text)
 {
     static const struct {
@@ -65,6 +65,7 @@ static enum tfd_roster_state state_of_failure(const char *text)
         {"has no address", TFD_ROSTER_UNRESOLVED},
         {"Connection refused", TFD_ROSTER_REFUSED},
         {"was silent for", TFD_ROSTER_SILENT},
+        {"no sign of life", TFD_ROSTER_SILENT},
         {"timed out", TFD_ROSTER_SILENT},
     };
 

@@ -79,6 +79,14 @@ static void put_own(const struct tfd_view *v, struct tfd_json_out *j)
     put_said(j, &own);
 }
 
+static void put_traffic(const struct tfd_view *v, struct tfd_json_out *j, int i)
+{
+    const struct tfd_traffic *t = tfd_peers_traffic_made(v->peers, i);
+
+    put_count(j, "sent_bytes", t ? t->sent : 0);
+    put_count(j, "received_bytes", t ? t->received : 0);
+}
+
 static void put_peer(const struct tfd_view *v, struct tfd_json_out *j,
                      const struct tfd_roster_task *t)
 {
@@ -93,6 +101,7 @@ static void put_peer(const struct tfd_view *v, struct tfd_json_out *j,
     tfd_json_out_text(j, "protocol", tfd_str_of(protocol_of(ch)));
     put_count(j, "queued_calls", ch ? tfd_channel_queued(ch) : 0);
     put_count(j, "round_trip_us", t->round_trip_us);
+    put_traffic(v, j, t->peer);
     if (t->spoke)
         put_said(j, &t->said);
 }

@@ -5,10 +5,10 @@
 #include "daemon/status/document.h"
 
 #include "common/base/alloc.h"
-#include "common/base/atomic.h"
 #include "common/base/log.h"
 #include "common/base/log_line.h"
 #include "cuda/device/cuda_device.h"
+#include "kernels/checkpoint/save_counts.h"
 
 /* ---- Memory -------------------------------------------------------------- */
 
@@ -50,13 +50,25 @@ void tfd_section_memory(const struct tfd_document *d, struct tfd_json_out *j,
 
 /* ---- Checkpoints --------------------------------------------------------- */
 
+/* Of the ops that save, whoever runs them. */
 void tfd_section_checkpoints(const struct tfd_document *d,
                              struct tfd_json_out *j, const char *key)
 {
+    struct tfd_save_counts n;
+
+    (void)d;
+    tfd_save_counts(&n);
     tfd_json_out_open(j, key, '{');
-    tfd_json_out_number(j, "saves", (int64_t)TFD_LOAD_RELAXED(d->view->saves));
-    tfd_json_out_number(j, "failures",
-                        (int64_t)TFD_LOAD_RELAXED(d->view->save_failures));
+    tfd_json_out_number(j, "saves", (int64_t)n.saves);
+    tfd_json_out_number(j, "failures", (int64_t)n.failures);
+    tfd_json_out_number(j, "bytes", (int64_t)n.bytes);
+    if (n.wall_us > 0) {
+        tfd_json_out_real(j, "last_time", (double)n.wall_us / 1e6, 3);
+        tfd_json_out_real(j, "last_seconds", (double)n.took_us / 1e6, 3);
+    } else {
+        tfd_json_out_null(j, "last_time");
+        tfd_json_out_null(j, "last_seconds");
+    }
     tfd_json_out_close(j, '}');
 }
 

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 
+from tests.cluster.cluster import wait_until
 from tests.cluster.runner import Skip
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -42,7 +43,7 @@ class Browser:
         os.close(from_us)
         os.close(to_us)
         self.numbers, self.rest = itertools.count(1), b""
-        self.events, self.session = [], None
+        self.events, self.session, self.last = [], None, None
         pages = self.call("Target.getTargets")["targetInfos"]
         page = next(p for p in pages if p["type"] == "page")
         self.session = self.call("Target.attachToTarget", flatten=True,
@@ -97,15 +98,24 @@ class Browser:
         return result["result"].get("value")
 
     def until(self, expression, seconds=SECONDS):
-        """Waits within the page until an expression is true; its value."""
-        return self.value(
-            "new Promise((good, bad) => { const end = Date.now() + %d;"
-            " (function look() { const v = (%s); if (v) good(v);"
-            " else if (Date.now() > end) bad(new Error('never: ' + %s));"
-            " else setTimeout(look, 50); })(); })"
-            % (seconds * 1000 * 0.9, expression, json.dumps(expression)))
+        """Waits until an expression is true; its value.  One that fails, or
+        whose page goes meanwhile, is not true yet."""
+        def look():
+            try:
+                return self.value(expression)
+            except ValueError as error:
+                self.last = error
+                return None
+
+        try:
+            return wait_until(look, seconds, expression)
+        except TimeoutError as error:
+            self.picture("failed")
+            raise TimeoutError("%s (%s)" % (error, self.last)) from None
 
     def open(self, url):
+        """Goes there; what the page before complained of is forgotten."""
+        self.events = []
         self.call("Page.navigate", url=url)
 
     def key(self, name, code=0, text=""):

@@ -4,9 +4,12 @@ import signal
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
 
 from tests.cluster.client import graph, kept_session, np, plain_config, tf
-from tests.cluster.cluster import Cluster, wait_until
+from tests.cluster.cluster import Cluster, tensorflow_server, wait_until
 from tests.cluster.faults import wire
 from tests.cluster.faults.test_kills import outcome
 from tests.cluster.status.document import SIZE_MAX, read, states
@@ -219,6 +222,91 @@ def peers_that_answer_anything_harm_nobody(server):
         with graph(), tf.Session(cluster.target(), config=tf.ConfigProto(
                 device_filters=["/job:worker/task:0"])) as session:
             assert session.run(tf.constant(2)) == 2
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def text_field(tag, value):
+    return varint(tag << 3 | 2) + varint(len(value)) + value
+
+
+class Speaker(grpc.GenericRpcHandler):
+    """A gRPC server that answers GetTaskState with these bytes: as a task may
+    that is of another version, or nobody's friend.  None: it never answers."""
+
+    def __init__(self, answer):
+        self.answer, self.end = answer, threading.Event()
+        self.server = grpc.server(ThreadPoolExecutor(4), handlers=[self],
+                                  options=[("grpc.max_send_message_length",
+                                            -1)])
+        self.port = self.server.add_insecure_port("127.0.0.1:0")
+        self.server.start()
+
+    def service(self, details):
+        if not details.method.endswith("/GetTaskState"):
+            return None
+        return grpc.unary_unary_rpc_method_handler(
+            lambda request, context: self.reply(), bytes, bytes)
+
+    def reply(self):
+        if self.answer is None:
+            self.end.wait(20)
+            return b""
+        return self.answer
+
+    def stop(self):
+        self.end.set()
+        self.server.stop(0)
+
+
+@test(limit=90, **TFD)
+def what_peers_say_of_themselves_is_kept_small(server):
+    def name(index):
+        return text_field(1, b"/job:worker/replica:0/task:%d" % index)
+
+    huge = varint(9 << 3) + varint((1 << 64) - 1)  # steps_done
+    answers = [name(1) + text_field(2, b"<b>\xff\"" + b"v" * 100000) + huge,
+               b"\xff" * 50, b"", name(5), None, name(6) + b"\x48",
+               name(7) + text_field(2000, b"later")]
+    states_wanted = ["up", "unreachable", "another task", "another task",
+                     "silent", "unreachable", "up"]
+    speakers = [Speaker(answer) for answer in answers]
+    large = Speaker(text_field(2, b"x" * (64 << 20)))
+    try:
+        with Cluster(server, start=False, worker=1) as cluster:
+            cluster.spec["worker"] += ["127.0.0.1:%d" % s.port
+                                       for s in speakers + [large]]
+            cluster.start("worker", 0)
+            for _ in range(3):
+                document, body = read(cluster["worker", 0])
+                assert len(body) < 50000, len(body)
+            told = states(document)
+            assert [told["worker", i + 1] for i in range(len(answers))] \
+                == states_wanted, told
+            first = document["cluster"]["tasks"][1]
+            assert first["version"].startswith("<b>\ufffd\"vv"), first
+            assert first["steps_done"] == 1 << 53, first
+    finally:
+        for speaker in speakers + [large]:
+            speaker.stop()
+
+
+@test(limit=60, **TFD)
+def a_tensorflow_server_among_them_is_up(server):
+    others = {("worker", 1): tensorflow_server(server.slow)}
+    with Cluster(server, others=others, worker=2) as cluster:
+        told = wait_until(
+            lambda: states(read(cluster["worker", 0])[0])["worker", 1] == "up",
+            20, "that it is up")
+        assert told
+        document, _ = read(cluster["worker", 0])
+        (row,) = [t for t in document["cluster"]["tasks"] if not t["self"]]
+        assert row["protocol"] == "grpc" and "version" not in row, row
 
 
 @test(limit=60, **TFD)

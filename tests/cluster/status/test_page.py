@@ -65,11 +65,13 @@ def a_dead_and_a_stuck_task_are_seen(server):
         with tf.device("/job:ps/task:0"):
             v = tf.Variable(tf.zeros([100, 7]), name="weights",
                             use_resource=True)
-            queue = tf.queue.FIFOQueue(
+            take = tf.queue.FIFOQueue(4, [tf.float32],
+                                      shared_name="tokens").dequeue()
+        with tf.device("/job:worker/task:0"):
+            hostile = tf.queue.FIFOQueue(
                 4, [tf.float32], shared_name="<script>alert(1)</script>")
-            take = queue.dequeue()
         session = kept_session(cluster.target(), config=plain_config())
-        session.run(v.initializer)
+        session.run([v.initializer, hostile.size()])
         for _ in range(20):
             session.run(v)
         browser.open("http://" + cluster["worker", 0].address + "/")
@@ -84,6 +86,7 @@ def a_dead_and_a_stuck_task_are_seen(server):
         browser.until(state_of("ps", 1) + ".includes('refused')")
         browser.until(state_of("worker", 1) + ".includes('silent')")
         browser.until(state_of("worker", 0) + ".includes('step runs')", 40)
+        browser.until(state_of("worker", 1) + ".includes('silent')")
         said = browser.value("document.getElementById('said').textContent")
         assert said.startswith("3 tasks need a look"), said
         assert browser.value("document.querySelector('#tasks tbody tr td')"
