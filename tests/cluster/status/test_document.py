@@ -328,7 +328,7 @@ def readers_that_leave_while_it_is_written_do_no_harm(server):
 def it_is_small_and_quick_with_many_tasks_and_variables(server):
     with Cluster(server, start=False, worker=1) as cluster, graph():
         spec = cluster.spec["worker"]
-        spec += ["127.0.0.1:%d" % port for port in range(20001, 20200)]
+        spec += ["127.77.0.1:%d" % port for port in range(2001, 2200)]
         cluster.start("worker", 0)
         config = tf.ConfigProto(device_filters=["/job:worker/task:0"])
         with tf.Session(cluster.target(), config=config) as session:

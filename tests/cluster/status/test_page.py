@@ -227,8 +227,8 @@ def keyboard_and_screen_readers_find_their_way(server):
 def it_works_with_200_tasks(server):
     with Cluster(server, start=False, worker=1) as cluster, \
             Browser() as browser:
-        cluster.spec["worker"] += ["127.0.0.1:%d" % port
-                                   for port in range(20001, 20200)]
+        cluster.spec["worker"] += ["127.77.0.1:%d" % port
+                                   for port in range(2001, 2200)]
         cluster.start("worker", 0)
         wait_until(lambda: states(read(cluster["worker", 0])[0])
                    ["worker", 199] == "refused", 10, "all states")
