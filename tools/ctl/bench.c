@@ -10,6 +10,7 @@
 #include "tools/ctl/table.h"
 
 #include "common/base/clock.h"
+#include "common/proto/config.pb.h"
 
 #include <stdlib.h>
 #include <tensorflow/c/c_api.h>
@@ -179,6 +180,18 @@ static int time_all(struct bench *b, const char *address, json_t *list)
     return TFD_CTL_DONE;
 }
 
+/* Of one step, as of every call. */
+static void set_timeout(struct bench *b, TF_SessionOptions *o)
+{
+    struct tfd_bytes config;
+
+    tfd_bytes_init(&config, 64);
+    tfd_pb_put_int(&config, tensorflow_ConfigProto_operation_timeout_in_ms_tag,
+                   b->ctl->timeout_ms);
+    TF_SetConfig(o, config.data, config.size, b->st);
+    tfd_bytes_deinit(&config);
+}
+
 static int run_bench(struct bench *b, struct tfd_ctl_server *s, json_t *list)
 {
     char target[TFD_ADDRESS_SIZE_MAX + 16];
@@ -188,7 +201,9 @@ static int run_bench(struct bench *b, struct tfd_ctl_server *s, json_t *list)
 
     snprintf(target, sizeof(target), "%s://%s", protocol, s->address);
     TF_SetTarget(o, target);
-    build_graph(b);
+    set_timeout(b, o);
+    if (TF_GetCode(b->st) == TF_OK)
+        build_graph(b);
     if (TF_GetCode(b->st) == TF_OK)
         b->session = TF_NewSession(b->graph, o, b->st);
     TF_DeleteSessionOptions(o);

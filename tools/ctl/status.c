@@ -103,18 +103,24 @@ static int config_addresses(struct tfd_ctl *c, const char *tf_config,
  * where it says no other. */
 static int server_addresses(struct tfd_ctl *c, json_t *list)
 {
+    char asked[TFD_ADDRESS_SIZE_MAX];
     json_t *doc, *task;
     int code = tfd_ctl_status_get(c, TFD_CTL_STATUS_PAGE, &doc);
     size_t i;
 
+    if (code == TFD_CTL_DONE)
+        code = tfd_ctl_server_find(c, asked);
     if (code != TFD_CTL_DONE)
-        return code;
+        return json_decref(doc), code;
     json_array_foreach(tfd_ctl_status_part(doc, "cluster.tasks"), i, task)
     {
         json_t *address = json_object_get(task, "address");
 
-        if (json_is_string(address) && *json_string_value(address) &&
-            i < ADDRESSES_MAX)
+        if (i == ADDRESSES_MAX)
+            break;
+        if (json_is_true(json_object_get(task, "self")))
+            json_array_append_new(list, json_string(asked));
+        else if (json_is_string(address) && *json_string_value(address))
             json_array_append(list, address);
     }
     json_decref(doc);
