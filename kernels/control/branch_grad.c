@@ -4,11 +4,11 @@
  * The arguments and what arrived go through a Switch before each branch but the
  * last: those whose turn it is end there, the others go on.
  *
- *     Switch ---- true ---> SymbolicGradient of branch 0 ---+
- *        |                                                  Merge ---> dx
- *      false ---> Switch ---- true ---> ... of branch 1 ----+
- *                    |                                      |
- *                  false -------------> ... of branch 2 ----+
+ *     Switch ---- true ---> SymbolicGradient of branch 0 ------------ Merge
+ *        |                                                              |
+ *      false ---> Switch ---- true ---> ... of branch 1 ---- Merge -----+
+ *                    |                                         |
+ *                  false -------------> ... of branch 2 -------+
  */
 #include "kernels/control/branch_grad.h"
 
@@ -96,22 +96,25 @@ static enum tfd_code derive_branches(struct branching *x)
     return x->b.code;
 }
 
-/* Of each argument that has a derivative what the branch that ran has. */
+/* Of each argument that has a derivative what the branch that ran has: by pairs
+ * of a branch and those after it, since a Merge of more has no gradient. */
 static enum tfd_code merge_branches(struct branching *x)
 {
     static const char *const none[] = {NULL};
-    struct tfd_edge *in =
-        tfd_arena_array(&x->arena, (size_t)x->count, sizeof(*in));
-    struct tfd_edge out[2];
 
-    TFD_TRY(tfd_arena_check(in, "the gradient of branches", x->b.st));
     for (int i = 0; i < x->args; i++) {
-        if (x->types[i] == TFD_RESOURCE)
-            continue;
-        for (int32_t k = 0; k < x->count; k++)
-            in[k] = x->dx[(size_t)k * (size_t)x->args + (size_t)i];
-        tfd_gradient_copying(&x->b, "Merge", in, x->count, none, out, 2);
-        x->b.g->dx[i + 1] = out[0];
+        const struct tfd_edge *dx = x->dx + i;
+        struct tfd_edge ran = dx[(x->count - 1) * x->args];
+
+        for (int32_t k = x->count - 2; k >= 0 && x->types[i] != TFD_RESOURCE;
+             k--) {
+            const struct tfd_edge in[] = {ran, dx[k * x->args]};
+            struct tfd_edge out[2];
+
+            tfd_gradient_copying(&x->b, "Merge", in, 2, none, out, 2);
+            ran = out[0];
+        }
+        x->b.g->dx[i + 1] = ran;
     }
     return x->b.code;
 }

@@ -11,6 +11,7 @@
  * thread, but only one is under way at a time.
  */
 #include "kernels/control/branch_grad.h"
+#include "kernels/control/symbolic_grad.h"
 #include "kernels/control/while_grad.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -564,6 +565,7 @@ static const struct tfd_opdef ops[] = {
         .inputs = "input: Tin",
         .outputs = "output: Tout",
         .attrs = "Tin: list(type) >= 1; Tout: list(type) >= 1; f: func",
+        .grad = tfd_symbolic_gradient,
     },
 };
 

@@ -8,8 +8,11 @@
  *     forward    v -> body -> v          v -> TensorListPushBack -> list
  *                0 -> + 1 -> count
  *     backward   list -> TensorListPopBack -> v
- *                dy -> SymbolicGradient of body (v, dy) -> dy
+ *                dy -> the gradient of body (v, dy) -> dy
  *                count -> - 1 -> 0
+ *
+ * Body's nodes are added where they can be (added_body.h), else it is called
+ * and its gradient is a SymbolicGradient.
  *
  * What body passes on unchanged, as all handles of resources, is no variable
  * but an invariant: it enters both loops as it is.  What arrives at it adds up,
@@ -17,6 +20,7 @@
  * variable's handle nothing arrives, and what body gives is added here.
  */
 #include "kernels/control/while_grad.h"
+#include "kernels/control/added_body.h"
 
 #include "common/base/arena.h"
 #include "config/limits.h"
@@ -298,9 +302,11 @@ static void keep_values(struct looping *x, struct tfd_edge cond)
     }
 }
 
-static enum tfd_code call_body(struct looping *x)
+static enum tfd_code call_body(struct looping *x, int32_t anchor)
 {
+    const struct tfd_added_body body = {x->b.g, &x->f[1], anchor, &x->arena};
     int *types = tfd_arena_array(&x->arena, (size_t)x->count + 1, sizeof(int));
+    bool done;
 
     TFD_TRY(tfd_arena_check(types, "the gradient of a loop", x->b.st));
     TFD_TRY(x->b.code);
@@ -308,8 +314,11 @@ static enum tfd_code call_body(struct looping *x)
         types[i] = (int)tfd_gradient_dtype(&x->b, x->b.g->x[i]);
         x->in[i] = x->values[i].forward.value;
     }
-    return tfd_gradient_call(x->b.g, x->call, &x->f[1], x->in, x->count, types,
-                             x->out, x->count, x->b.st);
+    TFD_TRY(tfd_added_body_add(&body, x->in, x->count, x->out, x->count, &done,
+                               x->b.st));
+    return done ? TFD_OK
+                : tfd_gradient_call(x->b.g, x->call, &x->f[1], x->in, x->count,
+                                    types, x->out, x->count, x->b.st);
 }
 
 static void go_forward(struct looping *x)
@@ -323,7 +332,7 @@ static void go_forward(struct looping *x)
     switch_cycle(x, cond, &counter);
     keep_values(x, cond);
     if (x->b.code == TFD_OK)
-        x->b.code = call_body(x);
+        x->b.code = call_body(x, counter.value.node);
     for (int32_t i = 0; i < x->count; i++)
         if (!x->values[i].invariant)
             close_cycle(x, &x->values[i].forward, x->out[i]);
@@ -389,8 +398,42 @@ static struct tfd_edge sum(struct looping *x, struct tfd_edge a,
     return tfd_gradient_op(&x->b, "AddN", in, 2);
 }
 
-/* What has no derivative arrives as it is, to be left aside. */
-static void derive_body(struct looping *x, struct tfd_edge cond)
+/* x->in: what body's arguments were. */
+static enum tfd_code call_gradient(struct looping *x, int32_t anchor)
+{
+    const struct tfd_added_body body = {x->b.g, &x->f[1], anchor, &x->arena};
+    struct tfd_edge *dy = x->in + x->count;
+    bool done;
+
+    for (int32_t i = 0; i < x->count; i++) {
+        const struct loop_value *v = &x->values[i];
+
+        dy[i] = v->derived && !v->variable ? v->backward.value : TFD_EDGE_NONE;
+    }
+    TFD_TRY(tfd_added_body_derive(&body, x->in, dy, x->count, x->out, &done,
+                                  x->b.st));
+    if (done)
+        return TFD_OK;
+    for (int32_t i = 0; i < x->count; i++)
+        if (dy[i].node < 0)
+            dy[i] = x->in[i]; /* which is left aside */
+    return tfd_gradient_symbolic(x->b.g, &x->f[1], x->in, x->count, x->count,
+                                 x->types, x->out, x->b.st);
+}
+
+/* Of value i, once more around: nothing of what body does not read. */
+static struct tfd_edge next_gradient(struct looping *x, int32_t i)
+{
+    const struct loop_value *v = &x->values[i];
+
+    if (v->variable)
+        return x->out[i].node < 0 ? v->backward.value
+                                  : sum(x, v->backward.value, x->out[i]);
+    return x->out[i].node < 0 ? tfd_gradient_op1(&x->b, "ZerosLike", x->in[i])
+                              : x->out[i];
+}
+
+static void derive_body(struct looping *x, struct tfd_edge cond, int32_t anchor)
 {
     const struct tfd_edge shape = enter(x, x->any_shape, true);
 
@@ -402,20 +445,15 @@ static void derive_body(struct looping *x, struct tfd_edge cond)
         if (v->derived)
             switch_cycle(x, cond, &v->backward);
         x->in[i] = was(x, i, shape);
-        x->in[x->count + i] =
-            v->derived && !v->variable ? v->backward.value : x->in[i];
     }
     if (x->b.code == TFD_OK)
-        x->b.code = tfd_gradient_symbolic(x->b.g, &x->f[1], x->in, x->count,
-                                          x->count, x->types, x->out, x->b.st);
-    for (int32_t i = 0; i < x->count; i++) {
+        x->b.code = call_gradient(x, anchor);
+    for (int32_t i = 0; i < x->count && x->b.code == TFD_OK; i++) {
         const struct loop_value *v = &x->values[i];
 
         if (!v->derived)
             continue;
-        if (v->variable)
-            x->out[i] = sum(x, v->backward.value, x->out[i]);
-        close_cycle(x, &v->backward, x->out[i]);
+        close_cycle(x, &v->backward, next_gradient(x, i));
         x->b.g->dx[i] = v->backward.exit;
     }
 }
@@ -431,7 +469,7 @@ static void go_backward(struct looping *x)
                             enter(x, x->zero, true));
     cond = tfd_gradient_op1(&x->b, "LoopCond", cond);
     switch_cycle(x, cond, &counter);
-    derive_body(x, cond);
+    derive_body(x, cond, counter.value.node);
     one = enter(x, x->one, true);
     close_cycle(x, &counter,
                 tfd_gradient_op2(&x->b, "Sub", counter.value, one));

@@ -56,9 +56,10 @@ static void make_name(struct tfd_gradient_builder *b, const char *op)
     }
 }
 
-static enum tfd_code add_spec(struct tfd_gradient_builder *b,
-                              struct tfd_node_spec *spec, struct tfd_node **out,
-                              struct tfd_status *st)
+enum tfd_code tfd_gradient_add_spec(struct tfd_gradient_builder *b,
+                                    struct tfd_node_spec *spec,
+                                    struct tfd_node **out,
+                                    struct tfd_status *st)
 {
     const struct tfd_gradient_host *host = b->request->host;
     size_t size = b->scope.size;
@@ -67,7 +68,12 @@ static enum tfd_code add_spec(struct tfd_gradient_builder *b,
     make_name(b, spec->op.data);
     rc = tfd_bytes_ok(&b->scope, "the name of a gradient", st);
     spec->name = tfd_bytes_view(&b->scope);
-    spec->device = b->request->device;
+    if (!spec->device.size)
+        spec->device = b->request->device;
+    if (b->request->anchor && spec->in_count + spec->control_count == 0) {
+        spec->control = b->request->anchor;
+        spec->control_count = 1;
+    }
     if (rc == TFD_OK)
         rc = host->add(host->arg, spec, out, st);
     b->scope.size = size;
@@ -90,7 +96,7 @@ enum tfd_code tfd_gradient_add(struct tfd_gradient_builder *b, const char *op,
         .attr_count = attr_count,
     };
 
-    return add_spec(b, &spec, out, st);
+    return tfd_gradient_add_spec(b, &spec, out, st);
 }
 
 /* Inputs as the gradient's loop has them, or the loop's iteration for a node
@@ -115,7 +121,7 @@ static enum tfd_code add_in_loop(struct tfd_gradient_builder *b,
         spec->control_count = 1;
     }
     if (rc == TFD_OK)
-        rc = add_spec(b, spec, out, st);
+        rc = tfd_gradient_add_spec(b, spec, out, st);
     free(in);
     return rc;
 }
@@ -139,7 +145,7 @@ enum tfd_code tfd_grad_emit_attrs(struct tfd_grad *g, const char *op,
     if (b->loop)
         TFD_TRY(add_in_loop(b, &spec, &added, st));
     else
-        TFD_TRY(add_spec(b, &spec, &added, st));
+        TFD_TRY(tfd_gradient_add_spec(b, &spec, &added, st));
     if (added->out_count != out_count)
         return tfd_fail(st, TFD_INTERNAL,
                         "a gradient expects %d outputs of %s, which has %d",

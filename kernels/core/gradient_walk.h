@@ -31,6 +31,8 @@ struct tfd_gradients {
     const struct tfd_gradient_host *host;
     struct tfd_str prefix; /* of the names: "gradients" */
     struct tfd_str device; /* requested for the new nodes; "" none */
+    /* In a frame: a node that new ones without inputs wait for.  NULL: none */
+    const int32_t *anchor;
     const struct tfd_edge *y;
     int y_count;
     const struct tfd_edge *dy; /* by y, none means ones; NULL: all ones */
@@ -78,5 +80,12 @@ enum tfd_code tfd_gradient_add(struct tfd_gradient_builder *b, const char *op,
                                const int32_t *control, int control_count,
                                struct tfd_node **out,
                                struct tfd_status *st) TFD_MUST_USE;
+
+/* A node as it is described, but for its name; its device is the request's
+ * where it asks for none. */
+enum tfd_code tfd_gradient_add_spec(struct tfd_gradient_builder *b,
+                                    struct tfd_node_spec *spec,
+                                    struct tfd_node **out,
+                                    struct tfd_status *st) TFD_MUST_USE;
 
 #endif

@@ -35,6 +35,7 @@ class Call:
     y: list
     x: list
     feeds: dict  # name -> array
+    order: int = 1  # 2: the gradients of the gradients
 
 
 @dataclasses.dataclass
@@ -128,18 +129,24 @@ class Api:
         self("TF_DeleteSession!", session)
         return arrays
 
+    def derive(self, graph, y, x):
+        """An Output for each of x; without an operation where there is none."""
+        dx = (Output * max(1, len(x)))()
+        self("TF_AddGradients", graph, (Output * max(1, len(y)))(*y), len(y),
+             (Output * max(1, len(x)))(*x), len(x), None, self.status, dx)
+        self.check()
+        return list(dx[:len(x)])
+
     def gradients(self, call):
         graph = self.import_graph(call.graph)
-        count = len(call.x)
-        dx = (Output * max(1, count))()
-        self("TF_AddGradients", graph, self.outputs(graph, call.y),
-             len(call.y), self.outputs(graph, call.x), count, None,
-             self.status, dx)
-        self.check()
-        there = [i for i in range(count) if dx[i].oper]
+        y = list(self.outputs(graph, call.y)[:len(call.y)])
+        x = list(self.outputs(graph, call.x)[:len(call.x)])
+        for _ in range(call.order):
+            y = self.derive(graph, [output for output in y if output.oper], x)
+        there = [i for i, output in enumerate(y) if output.oper]
         values = dict(zip(there, self.run(
-            graph, call.feeds, [dx[i] for i in there])))
-        return [values.get(i) for i in range(count)]
+            graph, call.feeds, [y[i] for i in there])))
+        return [values.get(i) for i in range(len(x))]
 
 
 def answer(api, call):

@@ -108,7 +108,7 @@ def plain(add):
     add("one iteration at a time", lambda x: loop(
         5, lambda i, a: [tf.sin(a) * a], x, parallel_iterations=1), (2,))
     add("by the number", lambda x: loop(
-        4, lambda i, a: [a * (tf.cast(i, a.dtype) + a)], x), ())
+        4, lambda i, a: [a * (tf.cast(i, a.dtype) + a) * 0.25], x), ())
     add("by its value", lambda x: tf.while_loop(
         lambda a: tf.reduce_sum(a) < 100.0, lambda a: a * a + 1.0, [x]), ())
     add("of two", lambda x, y: loop(
@@ -228,7 +228,7 @@ def variables(add):
         add(name, with_variable(function), (2,))
 
 
-def twice(add):
+def added_twice(add):
     """What TensorFlow adds for a first derivative, derived by libtfd."""
     def second(y, x):
         return tf.gradients(y, x)[0]
@@ -236,6 +236,75 @@ def twice(add):
         3, lambda i, a: [tf.sin(a) * a], x)[0], x), (2,))
     add("twice, with what is captured", lambda x, y: second(loop(
         3, lambda i, a: [tf.sin(a * y)], x)[0], y), (2,), (2,))
+
+
+def derived_twice(add):
+    add("of squares", lambda x: loop(3, lambda i, a: [a * a], x), (2,))
+    add("with sines", lambda x: loop(3, lambda i, a: [tf.sin(a) * a], x), (2,))
+    add("of no steps", lambda x: loop(0, lambda i, a: [a * a], x * x), (2,))
+    add("with what is captured", lambda x, y: loop(
+        3, lambda i, a: [tf.sin(a * y) + y], x), (2,), (2,))
+    add("of two", lambda x, y: loop(
+        3, lambda i, a, b: [a * b, a + b * 0.5], x, y), (2,), (2,))
+    add("of matrices", lambda x, y: loop(2, lambda i, a: [tf.reshape(
+        tf.tanh(raw.MatMul(a=a, b=y)), [2, 2])], tf.reshape(x, [2, 2])),
+        (2, 2), (2, 2))
+
+
+def functions_twice(add):
+    """Of what calls functions, once."""
+    def called(x, y):
+        @tf2.function
+        def product(a, b):
+            return a * tf.sin(a * b)
+        return product(x, y)
+    add("a call", called, (2,), (2,))
+    for limit in (0.0, 99.0):
+        add("a conditional, %g" % limit, lambda x, y, n=limit: tf.cond(
+            tf.reduce_sum(x) > n, lambda: x * x * y, lambda: tf.sin(x) + 2.0),
+            (2,), (2,))
+    for index in (0, 1, 2):
+        add("one of three, %d" % index, lambda x, y, i=index: tf.switch_case(
+            tf.constant(i), [lambda: x * y * y, lambda: tf.exp(x),
+                             lambda: tf.ones_like(x)]), (2,), (2,))
+
+
+def bodies(graph):
+    """FunctionDefs that are a While's body."""
+    named = {n.attr["body"].func.name for n in graph.node}
+    return [f for f in graph.library.function if f.signature.name in named]
+
+
+def backwards(graph):
+    """Nodes of bodies before those that they read."""
+    for body in bodies(graph):
+        nodes = list(body.node_def)[::-1]
+        del body.node_def[:]
+        body.node_def.extend(nodes)
+    return graph
+
+
+def circular(graph):
+    """A product that reads itself."""
+    for body in bodies(graph):
+        for node in body.node_def:
+            if node.op == "Mul":
+                node.input[1] = node.name + ":z:0"
+    return graph
+
+
+def unknown_op(graph):
+    for body in bodies(graph):
+        for node in body.node_def:
+            if node.op == "Mul":
+                node.input[1] = "nothing:z:0"
+    return graph
+
+
+def changed(add):
+    add("in another order", lambda x, y: loop(
+        3, lambda i, a: [tf.sin(a * y) * a + y], x), (2,), (2,),
+        change=backwards)
 
 
 def refused(add):
@@ -247,9 +316,25 @@ def refused(add):
         def draw(a):
             return a * tf.random_uniform([], dtype=a.dtype)
         return loop(3, lambda i, a: [draw(a)], x)
+
+    def in_calls(x):
+        @tf2.function
+        def inner(a):
+            return a * a
+
+        @tf2.function
+        def outer(a):
+            return tf.sin(inner(a))
+        return outer(x)
     for name, function in (("that draws numbers", noisy),
                            ("whose call draws numbers", in_call)):
         add(name, function, "would not do the same again", (2,))
+    add("that reads itself", lambda x: loop(3, lambda i, a: [a * a], x),
+        "reads what it gives", (2,), change=circular)
+    add("that reads nothing", lambda x: loop(3, lambda i, a: [a * a], x),
+        "is not found", (2,), change=unknown_op)
+    add("and not, but calls in calls, twice", in_calls,
+        "No gradient defined for op: SymbolicGradient", (2,), order=2)
 
 
 def fill_control(control):
@@ -257,16 +342,21 @@ def fill_control(control):
     loops(control)
 
 
-def fill(python, refuse):
-    """python: a case whose truth Python's gradients say; refuse: one that
-    libtfd refuses with such a text."""
+def fill(python, twice, refuse):
+    """python: a case whose truth Python's gradients say; twice: one of second
+    gradients; refuse: one that libtfd refuses with such a text."""
     def new(function):
         def built(*x):
             with new_control_flow():
                 return function(*x)
         return built
-    for part in (plain, within, rows, variables, twice):
-        part(lambda name, function, *shapes: python(
-            "While " + name, new(function), *shapes))
-    refused(lambda name, function, text, *shapes: refuse(
-        "While " + name, new(function), text, *shapes))
+    for part in (plain, within, rows, variables, added_twice, changed):
+        part(lambda name, function, *shapes, p=part, **more: python(
+            "While " + name, new(function), *shapes,
+            differences=p is not variables and "stops" not in name, **more))
+    derived_twice(lambda name, function, *shapes: twice(
+        "While, derived twice, " + name, new(function), *shapes))
+    functions_twice(lambda name, function, *shapes: twice(
+        "Functions, derived twice, " + name, new(function), *shapes))
+    refused(lambda name, function, text, *shapes, **more: refuse(
+        "While " + name, new(function), text, *shapes, **more))

@@ -19,6 +19,10 @@ from tests.conformance.compare import difference
 CASES = []  # (name, function, shapes, ranks are known)
 CONTROL = set()  # names of those that TensorFlow's C API does not know
 REFUSED = {}  # name -> what libtfd's error says, where it derives nothing
+DIFFERENCES = set()  # names of those that differences of y confirm, too
+STEP = 1e-6  # of these
+STEP_TOLERANCE = 1e-5
+TWICE = set()  # names of those whose second gradients are compared
 CHANGE = {}  # name -> what makes another GraphDef of it, for libtfd alone
 TOLERANCE = 100  # times that of a double: other sums, in another order
 FLOAT_TOLERANCE = 3e8
@@ -57,15 +61,26 @@ def control(name, function, *shapes, change=None):
     case(name, built, *shapes, unknown=False)
 
 
-def python(name, function, *shapes):
+def python(name, function, *shapes, change=None, differences=False):
     """TensorFlow's C API has no gradient, or one of zeros."""
     CONTROL.add(name)
+    CHANGE[name] = change
+    if differences:
+        DIFFERENCES.add(name)
     case(name, function, *shapes, unknown=False)
 
 
-def refuse(name, function, text, *shapes):
-    REFUSED[name] = text
+def twice(name, function, *shapes):
+    """The gradients of the gradients, which libtfd adds, too."""
+    TWICE.add(name)
     python(name, function, *shapes)
+
+
+def refuse(name, function, text, *shapes, change=None, order=1):
+    REFUSED[name] = text
+    if order == 2:
+        TWICE.add(name)
+    python(name, function, *shapes, change=change)
 
 
 def reductions():
@@ -460,7 +475,7 @@ for fill in (reductions, slices, gathers, batches, others, einsums, integrals,
 gradient_rooms.fill(case)
 gradient_rooms.fill_control(control)
 gradient_loops.fill_control(control)
-gradient_loops.fill(python, refuse)
+gradient_loops.fill(python, twice, refuse)
 
 
 def outputs_of(made):
@@ -488,30 +503,35 @@ def build(function, shapes, known):
     return y, x, feeds
 
 
+def order_of(name):
+    return 2 if name in TWICE else 1
+
+
 def call_of(name, function, shapes, known):
     with tf.Graph().as_default() as graph:
         y, x, feeds = build(function, shapes, known)
         change = CHANGE.get(name) or (lambda same: same)
         return capi.Call(change(graph.as_graph_def()).SerializeToString(),
                          [output.name for output in y], [p.name for p in x],
-                         feeds)
+                         feeds, order_of(name))
 
 
-def python_answer(function, shapes):
+def python_answer(function, shapes, order):
     """With known ranks: without, tf.gradients fails where the C API does."""
     with tf.Graph().as_default(), tf.Session() as session:
         y, x, feeds = build(function, shapes, True)
         with old_control_flow():
-            dx = [None if d is None else tf.convert_to_tensor(d)
-                  for d in tf.gradients(y, x)]
+            for _ in range(order):
+                y = tf.gradients([d for d in y if d is not None], x)
+            dx = [None if d is None else tf.convert_to_tensor(d) for d in y]
         there = iter(session.run([d for d in dx if d is not None], feeds))
         return [None if d is None else next(there) for d in dx]
 
 
-def right_answer(theirs, function, shapes):
+def right_answer(theirs, name, function, shapes):
     """TensorFlow's C API's; Python's where that fails or crashes."""
     if theirs is None or isinstance(theirs, capi.Failure):
-        return python_answer(function, shapes)
+        return python_answer(function, shapes, order_of(name))
     return theirs
 
 
@@ -524,6 +544,27 @@ def problem(got, want, tolerance):
             return "%s instead of %s" % (ours, theirs)
         if ours is not None and difference(ours, theirs, tolerance):
             return difference(ours, theirs, tolerance)
+    return ""
+
+
+def difference_problem(got, function, shapes):
+    """What central differences of TensorFlow's y say; "" when they agree."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        y, x, feeds = build(function, shapes, True)
+        total = tf.add_n(y)
+        for p, ours in zip(x, got):
+            value = feeds[p.name]
+            ours = np.zeros(value.shape) if ours is None else ours
+            for at in np.ndindex(value.shape):
+                ends = []
+                for step in (STEP, -STEP):
+                    moved = np.array(value)
+                    moved[at] += step
+                    ends.append(session.run(total, {**feeds, p.name: moved}))
+                slope = (ends[0] - ends[1]) / (2 * STEP)
+                if abs(slope - ours[at]) > STEP_TOLERANCE * (1 + abs(slope)):
+                    return "%s%s: %g, and differences say %g" % (
+                        p.name, list(at), ours[at], slope)
     return ""
 
 
@@ -550,8 +591,10 @@ def run(library):
         if name in REFUSED:
             text = refusal_problem(got, REFUSED[name])
         else:
-            text = problem(got, right_answer(want, function, shapes),
+            text = problem(got, right_answer(want, name, function, shapes),
                            FLOAT_TOLERANCE if " in float" in name else TOLERANCE)
+        if not text and name in DIFFERENCES:
+            text = difference_problem(got, function, shapes)
         if text:
             failed.append("%s: %s" % (found[0], text))
     return len(CASES) - len(failed), failed

@@ -349,6 +349,7 @@ static const char *const others[] = {
     "RaggedTensorToTensor", "SparseMatMul", "ApproxTopK", "IsotonicRegression",
     /* by way of functions: tests/conformance */
     "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile",
+    "SymbolicGradient",
     /* by way of arrays: tests/conformance */
     "TensorArrayRead", "TensorArrayReadV2", "TensorArrayReadV3",
     "TensorArrayWrite", "TensorArrayWriteV2", "TensorArrayWriteV3",
