@@ -64,6 +64,29 @@ static bool has_data_inputs(const struct tfd_function_node *n)
     return false;
 }
 
+/* Branches, and bodies of loops: theirs is made by that of the functions. */
+static enum tfd_code add_named(struct tfd_missing_gradients *m,
+                               const struct tfd_graph *g,
+                               const struct tfd_node *n, struct tfd_status *st)
+{
+    static const char *const names[] = {"then_branch", "else_branch",
+                                        "branches", "body"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct tfd_func one, *many;
+        int32_t count = 0;
+
+        if (tfd_node_func(n, names[i], &m->arena, &one, NULL) == TFD_OK)
+            TFD_TRY(tfd_missing_gradients_add(m, g, one.name, st));
+        else if (tfd_node_funcs(n, names[i], &m->arena, &many, &count, NULL) !=
+                 TFD_OK)
+            continue;
+        for (int32_t k = 0; k < count; k++)
+            TFD_TRY(tfd_missing_gradients_add(m, g, many[k].name, st));
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code find_in_node(struct tfd_missing_gradients *m,
                                   const struct tfd_graph *g,
                                   const struct tfd_function_node *from,
@@ -84,7 +107,9 @@ static enum tfd_code find_in_node(struct tfd_missing_gradients *m,
         return tfd_node_func(&n, "f", &m->arena, &f, NULL) == TFD_OK
                    ? tfd_missing_gradients_add(m, g, f.name, st)
                    : TFD_OK;
-    *lacks = !n.op->def->grad && !(n.op->flags & (TFD_OP_NO_GRADIENT | FLOW));
+    if (n.op->def->grad)
+        return add_named(m, g, &n, st);
+    *lacks = !(n.op->flags & (TFD_OP_NO_GRADIENT | FLOW));
     return TFD_OK;
 }
 

@@ -147,6 +147,21 @@ static const struct {
                                                     F("H")),
      TFD_MISSING_SOMETHING,
      "gradient of DeepCopy: 1 node (first: n of function G)\n"},
+    {"library { " GENERIC("G", BODY("n", "DeepCopy", "input: 'x'")) GENERIC(
+         "H", BODY("w", "StatelessWhile",
+                   "input: 'x' attr { key: 'body' value { func { name: 'G' } } "
+                   "}")) "} " NODE("x", "SymbolicGradient", F("H")),
+     TFD_MISSING_SOMETHING,
+     "gradient of DeepCopy: 1 node (first: n of function G)\n"},
+    {"library { " GENERIC("G", BODY("n", "DeepCopy", "input: 'x'")) GENERIC(
+         "H",
+         BODY("w", "StatelessCase",
+              "input: 'x' attr { key: 'branches' value { list { func { name: "
+              "'H' } func { name: 'G' } } } }")) "} " NODE("x",
+                                                           "SymbolicGradient",
+                                                           F("H")),
+     TFD_MISSING_SOMETHING,
+     "gradient of DeepCopy: 1 node (first: n of function G)\n"},
     {"library { " GENERIC("G", BODY("n", "DeepCopy", "input: 'x'"))
          GENERIC("D", "") "gradient { function_name: 'G' gradient_func: 'D' } "
                           "} " NODE("x", "SymbolicGradient", F("G")),
