@@ -466,7 +466,7 @@ static void begin_visit(struct visit *v)
         struct visit *to = given;
 
         given = to->next_given;
-        finish_step(to, to->given, &good);
+        finish_step(to, to->given, to == v ? &st : &good);
     }
 }
 

@@ -36,6 +36,10 @@
 
 #define ARIG_PORTS_MAX 8
 #define ARIG_ATTRS_MAX 8
+/* ", &tfd_family_x": more of them, of a test that says so before. */
+#ifndef ARIG_FAMILIES
+#define ARIG_FAMILIES
+#endif
 #define ARIG_CPU "/job:t/replica:0/task:0/device:CPU:0"
 
 struct arig_run {
@@ -98,8 +102,9 @@ static const struct tfd_family arig_family = {
 static inline int arig_setup(void **state)
 {
     static const struct tfd_family *const families[] = {
-        &tfd_family_accumulator, &tfd_family_queue,  &tfd_family_queue_make,
-        &tfd_family_variable,    &tfd_family_assign, &arig_family};
+        &tfd_family_accumulator, &tfd_family_queue,
+        &tfd_family_queue_make,  &tfd_family_variable,
+        &tfd_family_assign,      &arig_family ARIG_FAMILIES};
     struct tfd_status st = TFD_STATUS_INIT;
 
     (void)state;
