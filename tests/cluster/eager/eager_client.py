@@ -5,6 +5,7 @@
 import json
 import os
 import sys
+import threading
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
@@ -65,6 +66,38 @@ def large_values_pass(device):
     assert big.numpy().sum() == 3.0 * 1024 * 1024
 
 
+def functions_are_batched(device):
+    """A batch function by itself, which knows its argument's shape, and within a
+    tf.function that threads call, which does not."""
+    with tf.device(device):
+        weight = tf.Variable(3.0)
+        alone = tf.nondifferentiable_batch_function(1, 4, 0)(lambda x: x * weight)
+        assert alone(tf.constant([1.0, 2.0])).numpy().tolist() == [3.0, 6.0]
+        raises(tf.errors.InvalidArgumentError, "Task size 5 is larger than maximum",
+               lambda: alone(tf.ones([5])).numpy())
+
+    @tf.nondifferentiable_batch_function(1, 4, 100000, allowed_batch_sizes=[2, 4])
+    def layer(x):
+        return x * weight, tf.fill([tf.shape(x)[0]], tf.shape(x)[0])
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def call(x):
+        with tf.device(device):
+            return layer(x)
+
+    found = [None] * 8
+
+    def work(i):
+        y, rows = call([float(i)])
+        found[i] = y.numpy().tolist(), int(rows[0]) in (2, 4)
+    threads = [threading.Thread(target=work, args=[i]) for i in range(len(found))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [([3.0 * i], True) for i in range(len(found))], found
+
+
 def packed_variables_have_a_value_per_device(devices):
     """One handle of a variable on each task: a node takes that of its own."""
     here, there, other = (d + "/device:CPU:0" for d in devices[:3])
@@ -119,6 +152,7 @@ def main():
         variables_are_apart(device)
         errors_come_in_words(device)
         large_values_pass(device)
+        functions_are_batched(device)
     values_go_from_task_to_task(devices)
     packed_variables_have_a_value_per_device(devices)
     print("ok")
