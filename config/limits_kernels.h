@@ -164,6 +164,9 @@
  * says. */
 #define TFD_BATCH_TASKS_MAX (1 << 20)
 #define TFD_BATCHES_WAITING_MAX (1 << 20)
+/* Batches at once of one batcher, whatever num_batch_threads says: a function
+ * that has itself in its batch takes one more each time. */
+#define TFD_BATCH_THREADS_MAX 1024
 /* Batches that the rows of one step are split among, some 500 bytes each. */
 #define TFD_BATCH_PARTS_MAX (1 << 16)
 /* Steps that wait in one Unbatch or UnbatchGrad, and tensors that wait there

@@ -36,7 +36,8 @@ struct making {
 static void copy_choices(struct tfd_batcher *b,
                          const struct tfd_batch_choices *c)
 {
-    b->threads = c->threads;
+    b->threads =
+        c->threads < TFD_BATCH_THREADS_MAX ? c->threads : TFD_BATCH_THREADS_MAX;
     b->timeout_us = c->timeout_us;
     b->rows_max = limit_of(c->rows_max);
     b->batch_rows_max = limit_of(c->batch_rows_max);

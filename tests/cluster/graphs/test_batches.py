@@ -125,6 +125,43 @@ def a_batch_that_all_have_left_is_cancelled(cluster):
             timeout_in_ms=20000)).tolist() == [6.0, 7.0]
 
 
+def one_that_calls_itself():
+    """A graph with y, the result of a function of x that is called for x by itself."""
+    with tf.Graph().as_default() as g:
+        x = tf.placeholder(F, [None], name="x")
+        f = doubled()
+        y = tf.identity(R.BatchFunction(
+            in_tensors=[x], captured_tensors=[], f=f, num_batch_threads=2**31 - 1,
+            max_batch_size=1, batch_timeout_micros=0, Tout=[F], shared_name="itself")[0], "y")
+        graph_def = y.graph.as_graph_def()
+    body = next(d for d in graph_def.library.function if d.signature.name == f.name.decode())
+    calls = next(n for n in graph_def.node if n.op == "BatchFunction")
+    multiply = next(n for n in body.node_def if n.op == "Mul")
+    again = body.node_def.add()
+    again.CopyFrom(calls)
+    again.name = "again"
+    again.input[:] = [multiply.name + ":z:0"]
+    result = next(iter(body.ret))
+    reader = next(n for n in body.node_def if n.op == "Identity")
+    reader.input[:] = ["again:out_tensors:0"]
+    assert body.ret[result].startswith(reader.name)
+    return graph_def
+
+
+@test(tfd_only=True, **PAIR)
+def a_function_that_is_in_its_own_batch_ends_with_its_step(cluster):
+    """Its batches are all begun, and the last waits for one to end."""
+    with graph():
+        tf.import_graph_def(one_that_calls_itself(), name="")
+        with tf.Session(cluster.target()) as session:
+            with expect(tf.errors.DeadlineExceededError):
+                session.run("y:0", {"x:0": [1.0]}, options=tf.RunOptions(timeout_in_ms=2000))
+            again = Waiting(session, "y:0", {"x:0": [1.0]})
+        assert again.end().error is not None
+        with tf.Session(cluster.target()) as session:
+            assert session.run(call(tf.ones([4]), doubled(), "after_itself")).tolist() == 4 * [2.0]
+
+
 # ---- Ends --------------------------------------------------------------------------
 
 
