@@ -6,7 +6,9 @@
 #include "config/limits.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Batches at once of a scheduler that adapts, at most: TensorFlow's number. */
 #define ADAPTIVE_THREADS 64
@@ -104,12 +106,48 @@ static enum tfd_code check_low_priority(const struct tfd_node *n,
     return read_int32(n, "low_priority_max_enqueued_batches", &value, st);
 }
 
+/* As many threads as there is work for: each node has a line of its own. */
+static enum tfd_code adapt(const struct tfd_node *n,
+                           struct tfd_batch_choices *c, struct tfd_status *st)
+{
+    struct tfd_str shared;
+    size_t size;
+
+    TFD_TRY(tfd_node_str(n, "shared_name", &shared, st));
+    size = n->name.size + 1 + shared.size + c->line.size;
+    c->own_line = malloc(size + 1);
+    if (!c->own_line)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for a line");
+    (void)snprintf(
+        c->own_line, size + 1, TFD_STR_FMT "/" TFD_STR_FMT TFD_STR_FMT,
+        TFD_STR_ARG(n->name), TFD_STR_ARG(shared), TFD_STR_ARG(c->line));
+    c->line = (struct tfd_str){c->own_line, strlen(c->own_line)};
+    c->adapts = true;
+    c->threads = ADAPTIVE_THREADS;
+    c->splits = true;
+    c->trims = false;
+    return TFD_OK;
+}
+
+/* An attribute that TensorFlow reads where it is, and that its op lacks. */
+static enum tfd_code wants_adaptive(const struct tfd_node *n, bool *out,
+                                    struct tfd_status *st)
+{
+    static const char name[] = "_enable_adaptive_scheduler";
+    struct tfd_str value;
+
+    *out = false;
+    return tfd_node_attr(n, name, &value) ? tfd_node_bool(n, name, out, st)
+                                          : TFD_OK;
+}
+
 enum tfd_code tfd_batch_function_choices(const struct tfd_prepare *p,
                                          struct tfd_batch_choices *c,
                                          struct tfd_status *st)
 {
     const struct tfd_node *n = p->node;
     struct tfd_str policy;
+    bool adapts;
 
     TFD_TRY(read_common(n, c, st));
     TFD_TRY(check_low_priority(n, st));
@@ -118,12 +156,9 @@ enum tfd_code tfd_batch_function_choices(const struct tfd_prepare *p,
     TFD_TRY(check_filled_sizes(c, " when enable_large_batch_splitting is False",
                                st));
     c->trims = tfd_str_is(policy, "BATCH_DOWN");
-    c->adapts = c->threads <= 0;
-    if (c->adapts) {
-        c->threads = ADAPTIVE_THREADS;
-        c->splits = true;
-        c->trims = false;
-    }
+    TFD_TRY(wants_adaptive(n, &adapts, st));
+    if (adapts || c->threads <= 0)
+        TFD_TRY(adapt(n, c, st));
     if (c->splits && c->size_count)
         c->batch_rows_max = c->sizes[c->size_count - 1];
     return TFD_OK;
@@ -134,7 +169,9 @@ void tfd_batch_release(void *state)
     struct tfd_batch_choices *c = state;
 
     free(c->sizes);
+    free(c->own_line);
     c->sizes = NULL;
+    c->own_line = NULL;
 }
 
 /* ---- Checking ------------------------------------------------------------ */

@@ -15,6 +15,7 @@ struct tfd_batch_choices {
     int64_t rows_max;       /* of a step; less than none: no limit */
     int64_t batch_rows_max; /* of a batch; likewise */
     int64_t *sizes;         /* ascending; owned */
+    char *own_line;         /* memory of `line`; NULL: the graph's */
     int size_count;
     bool
         splits; /* a step's rows go to several batches where one is too small */

@@ -97,10 +97,13 @@ static void batch_start(struct tfd_kctx *k)
 
 static enum tfd_code batch_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
-    (void)st;
     if (s->out_count != s->in_count + 2)
         return TFD_OK;
     for (int i = 0; i < s->in_count; i++) {
+        if (s->in[i].rank == 0)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "Out of range dim_index 0 for shape with 0 "
+                            "dimensions");
         s->out[i] = s->in[i];
         if (s->in[i].rank > 0)
             s->out[i].dim[0] = -1;

@@ -540,7 +540,9 @@ enum tfd_code tfd_unbatch_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
     struct tfd_shape y = s->in[0];
 
-    (void)st;
+    if (y.rank == 0)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Out of range dim_index 0 for shape with 0 dimensions");
     if (y.rank > 0)
         y.dim[0] = -1;
     s->out[0] = y;

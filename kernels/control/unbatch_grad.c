@@ -417,14 +417,15 @@ enum tfd_code tfd_unbatch_grad_prepare(const struct tfd_prepare *p, void *state,
     return TFD_OK;
 }
 
+/* TensorFlow tells the rank alone. */
 enum tfd_code tfd_unbatch_grad_shape(struct tfd_shape_ctx *s,
                                      struct tfd_status *st)
 {
     struct tfd_shape y = s->in[2];
 
     (void)st;
-    if (y.rank > 0)
-        y.dim[0] = -1;
+    for (int i = 0; i < y.rank; i++)
+        y.dim[i] = -1;
     s->out[0] = y;
     return TFD_OK;
 }

@@ -114,6 +114,19 @@ def a_function_of_as_many_threads_as_it_wants(side):
 
 @scenario("BatchFunction", tol=0)
 @fresh_graph
+def a_node_that_asks_for_them_has_as_many_threads_as_it_wants(side):
+    """By an attribute that its definition lacks; a line is one node's then."""
+    one, other, plain = (call([floats(1, 2)], with_size, rows=3, threads=1, timeout=0,
+                              shared_name=place("asks")) for _ in range(3))
+    for y in one, other:
+        y[0].op._set_attr("_enable_adaptive_scheduler", tf.AttrValue(b=True))
+    large = call([np.ones(4, np.float32)], threads=1, rows=3)
+    large[0].op._set_attr("_enable_adaptive_scheduler", tf.AttrValue(b=True))
+    return outcomes(side, {"one": one, "other": other, "plain": plain, "large": large})
+
+
+@scenario("BatchFunction", tol=0)
+@fresh_graph
 def a_function_of_each_type(side):
     return outcomes(side, {dtype.name: call([tf.constant(sample(dtype), dtype)], lambda x: x,
                                             sizes=[3, 4]) for dtype in TYPES})

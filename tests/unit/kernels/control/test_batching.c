@@ -436,6 +436,61 @@ static void one_gradient_is_for_one_batch(void **state)
     arig_expect(first, 0, "float[2] 7 8");
 }
 
+/* ---- Shapes -------------------------------------------------------------- */
+
+static enum tfd_code infer(const char *op, const char *const *in, int out_count,
+                           struct tfd_shape *out)
+{
+    struct tfd_shape shapes[ARIG_PORTS_MAX];
+    struct tfd_shape_ctx s = {.in = shapes, .out = out, .out_count = out_count};
+
+    for (; *in; in++) {
+        const char *text = *in;
+
+        shapes[s.in_count++] = arig_shape(&text);
+    }
+    for (int i = 0; i < out_count; i++)
+        out[i] = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
+    for (int i = 0; i < tfd_family_batching.op_count; i++)
+        if (strcmp(tfd_family_batching.ops[i].name, op) == 0)
+            return tfd_family_batching.ops[i].shape(&s, NULL);
+    fail_msg("no op named %s", op);
+    return TFD_OK;
+}
+
+static void shapes_are_tensorflows(void **state)
+{
+    static const struct {
+        const char *op, *in[5];
+        int out_count;
+        const char *out; /* of output 0; NULL: refused */
+    } cases[] = {
+        {"Batch", {"[5,4]"}, 3, "[?,4]"},
+        {"Batch", {"<unknown>"}, 3, "<unknown>"},
+        {"Batch", {"[]"}, 3, NULL},
+        {"Unbatch", {"[5,4]", "<unknown>", "[]"}, 1, "[?,4]"},
+        {"Unbatch", {"<unknown>", "[2,3]", "[]"}, 1, "<unknown>"},
+        {"Unbatch", {"[5]", "[2]", "[3]"}, 1, "[?]"},
+        {"Unbatch", {"[]", "[2,3]", "[]"}, 1, NULL},
+        {"UnbatchGrad", {"[5,4]", "[2,3]", "[2,4]", "[]"}, 1, "[?,?]"},
+        {"UnbatchGrad", {"[5,4]", "[2,3]", "<unknown>", "[]"}, 1, "<unknown>"},
+        {"UnbatchGrad", {"[5,4]", "[2,3]", "[]", "[]"}, 1, "[]"},
+        {"UnbatchGrad", {"[]", "[7]", "[3]", "[7]"}, 1, "[?]"},
+    };
+
+    (void)state;
+    for (int i = 0; i < TFD_COUNT(cases); i++) {
+        struct tfd_shape out[3];
+        char text[TFD_SHAPE_TEXT_MAX];
+        enum tfd_code rc =
+            infer(cases[i].op, cases[i].in, cases[i].out_count, out);
+
+        assert_int_equal(rc, cases[i].out ? TFD_OK : TFD_INVALID_ARGUMENT);
+        if (cases[i].out)
+            assert_string_equal(tfd_shape_text(&out[0], text), cases[i].out);
+    }
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -464,6 +519,7 @@ int main(void)
         CASE(gradients_that_do_not_fit_fail_where_they_are_joined),
         CASE(gradients_are_refused_and_leave_nothing),
         CASE(one_gradient_is_for_one_batch),
+        CASE(shapes_are_tensorflows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
