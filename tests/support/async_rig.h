@@ -19,7 +19,9 @@
 #define TFD_TESTS_SUPPORT_ASYNC_RIG_H
 
 #include "common/base/alloc.h"
+#include "common/base/pbio.h"
 #include "common/graph/graph.h"
+#include "common/proto/graph.pb.h"
 #include "daemon/worker/state/containers.h"
 #include "daemon/worker/run/step.h"
 #include "kernels/core/families.h"
@@ -35,7 +37,7 @@
 #include <cmocka.h>
 
 #define ARIG_PORTS_MAX 8
-#define ARIG_ATTRS_MAX 8
+#define ARIG_ATTRS_MAX 12
 /* ", &tfd_family_x": more of them, of a test that says so before. */
 #ifndef ARIG_FAMILIES
 #define ARIG_FAMILIES
@@ -288,6 +290,18 @@ static inline void arig_attr_shapes(struct tfd_bytes *b, const char *text)
     tfd_attr_put_shapes(b, shapes, count);
 }
 
+/* A function without attributes. */
+static inline void arig_attr_func(struct tfd_bytes *b, struct tfd_str name)
+{
+    struct tfd_bytes list;
+
+    tfd_bytes_init(&list, 256);
+    tfd_pb_put_str(&list, tensorflow_NameAttrList_name_tag, name);
+    tfd_pb_put_str_always(b, tensorflow_AttrValue_func_tag,
+                          tfd_bytes_view(&list));
+    tfd_bytes_deinit(&list);
+}
+
 static inline void arig_attr(struct tfd_bytes *b, const struct tfd_op_attr *a,
                              const char *text)
 {
@@ -304,6 +318,8 @@ static inline void arig_attr(struct tfd_bytes *b, const struct tfd_op_attr *a,
         tfd_attr_put_bool(b, *text == 't');
     else if (a->kind == TFD_ATTR_TYPE)
         tfd_attr_put_type(b, (int)arig_type(text, strcspn(text, " ")));
+    else if (a->kind == TFD_ATTR_FUNC)
+        arig_attr_func(b, (struct tfd_str){text, strcspn(text, " ")});
     else if (a->kind == TFD_ATTR_SHAPE) {
         shape = arig_shape(&text);
         tfd_attr_put_shape(b, &shape);
