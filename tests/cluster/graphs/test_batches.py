@@ -75,6 +75,31 @@ def large_inputs_of_a_batch_function_are_split(cluster):
             assert same.tolist() == list(range(10))
 
 
+@test(tfd_only=True, **PAIR)
+def batch_functions_are_on_other_tasks_and_in_datasets(cluster):
+    """Two masters' steps meet on the ps; the function has one within itself, of another
+    name, as the threads of one batcher would wait for themselves."""
+    batched = tf.nondifferentiable_batch_function(1, 4, 0)(lambda x: x + 1)
+
+    def inner(x):
+        with tf.name_scope("inner"):
+            return batched(x)
+
+    with graph(), tf.device("/job:ps"):
+        outer = tf.nondifferentiable_batch_function(1, 4, LONG_US)(lambda x: inner(x) * 2)
+        x = tf.placeholder(F, [None])
+        y = outer(x)
+        with tf.Session(cluster.target("worker", 0)) as one:
+            with tf.Session(cluster.target("worker", 1)) as other:
+                steps = [Waiting(session, y, {x: [i, i]}) for i, session in enumerate((one, other))]
+                assert [step.end().value.tolist() for step in steps] == [[2, 2], [4, 4]]
+            numbers = tf.data.Dataset.range(3).map(lambda i: inner(tf.cast([i], F)))
+            iterator = tf.data.make_initializable_iterator(numbers)
+            rows = iterator.get_next()
+            one.run(iterator.initializer)
+            assert [one.run(rows).tolist() for _ in range(3)] == [[1], [2], [3]]
+
+
 @test(**PAIR)
 def batches_are_joined_and_taken_apart(cluster):
     """What TensorFlow's documentation writes with Batch and Unbatch."""
