@@ -199,3 +199,68 @@ def the_server_goes_on(cluster):
             assert error.code() == grpc.StatusCode.UNIMPLEMENTED, error
         np.testing.assert_array_equal(step(raw, session, "n:0"), [-1, -2])
     raw.close_session(session)
+
+
+def tile_grad(x, multiples, producer=2, **attrs):
+    """The answer to TileGrad of constants; its kernel wants an attribute that
+    its definition does not have."""
+    x = np.asarray(x)
+    dtype = tf.as_dtype(x.dtype)
+    return graph_of(
+        producer, constant("x", x, dtype), constant("m", multiples, tf.int32),
+        node("t", "TileGrad", ["x", "m"], T=dtype, **attrs))
+
+
+@test(worker=1)
+def gradients_of_tile(cluster):
+    raw = Raw(cluster["worker", 0].address)
+    drawn = np.random.RandomState(1)
+    for shape, multiples in (((4,), [2]), ((4,), [4]), ((4,), [1]), ((), []),
+                             ((6, 4), [3, 2]), ((6, 4), [1, 4]), ((0,), [1]),
+                             ((4, 3, 6), [2, 1, 3]), ((2, 2, 2), [2, 2, 2]),
+                             ((2, 1, 3, 2, 4), [1, 1, 3, 2, 2]),
+                             ((2,) * 7, [2, 1, 2, 1, 2, 1, 2])):
+        for dtype in (np.float32, np.float64, np.int32, np.int64, np.int16,
+                      np.float16, np.complex64, np.complex128):
+            x = drawn.randint(-9, 9, shape).astype(dtype)
+            parts = np.reshape(x, [n for m, d in zip(multiples, shape)
+                                   for n in (m, d // m)])
+            np.testing.assert_array_equal(
+                run(raw, tile_grad(x, multiples, Tmultiples=tf.int32), "t:0"),
+                parts.sum(tuple(range(0, 2 * len(shape), 2))))
+
+
+@test(worker=1)
+def gradients_of_tile_that_there_are_not(cluster):
+    raw = Raw(cluster["worker", 0].address)
+    x = np.ones([4], np.float32)
+    known = dict(Tmultiples=tf.int32)
+    for graph, code, text in (
+            (tile_grad(x, [2, 1], **known), "INVALID_ARGUMENT",
+             "Expected multiples argument to be a vector of length 1 but got "
+             "length 2"),
+            (tile_grad(x, [[2]], **known), "INVALID_ARGUMENT",
+             "Expected multiples to be 1-D, but got shape [1,1]"),
+            (tile_grad(x, 2, **known), "INVALID_ARGUMENT",
+             "Expected multiples to be 1-D, but got shape []"),
+            (tile_grad(x, [0], **known), "INVALID_ARGUMENT",
+             "Expected multiples[0] > 0, but got 0"),
+            (tile_grad(x, [-2], **known), "INVALID_ARGUMENT",
+             "Expected multiples[0] > 0, but got -2"),
+            (tile_grad(x, [3], **known), "INVALID_ARGUMENT",
+             "Expected input_dim[0] to be divisible by multiples[0], but 4 % 3 "
+             "!= 0"),
+            (tile_grad([True, True], [2], **known), "UNIMPLEMENTED",
+             "TileGradientOp : The input data type or dimension is not "
+             "supported, DataType : bool, Dimension : 1"),
+            (tile_grad(np.ones([2] * 8, np.float32), [2] * 8, **known),
+             "UNIMPLEMENTED", "DataType : float, Dimension : 8"),
+            (tile_grad(x, [2]), "INVALID_ARGUMENT",
+             "OpKernel 'TileGrad' has constraint on attr 'Tmultiples' not in "
+             "NodeDef '[T=DT_FLOAT]'"),
+            (tile_grad(x, [2], 3, **known), "UNIMPLEMENTED",
+             "Op TileGrad is not available in GraphDef version 3. It has been "
+             "removed in version 3. TileGrad has been replaced with "
+             "reduce_sum.")):
+        found = code_of(run, raw, graph, "t:0")
+        assert found[0] == code and text in found[1], found
