@@ -87,6 +87,32 @@ enum tfd_code tfd_rt_alarm(struct tfd_rt *rt, struct tfd_alarm *a,
  * not returned, by a lock that fn() takes. */
 void tfd_alarm_ring_now(struct tfd_alarm *a);
 
+/* ---- Other servers ------------------------------------------------------- */
+
+/* One gRPC call to a server at any address, which a kernel waits for without a
+ * thread; of the answer only the status is kept:
+ *
+ *     tfd_kctx_ask() --> until the server is there, asks --> done
+ *                              ^--- UNAVAILABLE, ABORTED ----'
+ *
+ * As TensorFlow does it, a server that is not there, or goes, is waited for and
+ * asked again until the time is over.  A cancelled step ends it with CANCELLED.
+ *
+ * Embedded by its owner, who keeps it, and what it points to, until done(),
+ * which is called once, by the loop thread: it does little. */
+enum tfd_ask_method { TFD_ASK_SNAPSHOT }; /* of tf.data's dispatcher */
+struct tfd_ask {
+    void (*done)(struct tfd_ask *a, const struct tfd_status *st);
+    enum tfd_ask_method method;
+    const char *address;    /* "host:port" */
+    struct tfd_str request; /* a protobuf message */
+    int64_t timeout_us;
+};
+/* INVALID_ARGUMENT for what is no address, RESOURCE_EXHAUSTED without memory;
+ * done() does not come then. */
+enum tfd_code tfd_kctx_ask(struct tfd_kctx *k, struct tfd_ask *a,
+                           struct tfd_status *st) TFD_MUST_USE;
+
 /* ---- The step ------------------------------------------------------------ */
 
 int64_t tfd_step_id(const struct tfd_step *s);

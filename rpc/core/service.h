@@ -64,6 +64,7 @@
     X(69, tfd.Peer, Draining)                                  \
     X(70, tfd.Peer, Operate)                                   \
     X(71, tfd.Peer, GetTaskState)                              \
+    X(72, tensorflow.data.DispatcherService, Snapshot)         \
     X(80, grpc.health.v1.Health, Check)                        \
     X(81, grpc.health.v1.Health, Watch)
 
