@@ -4,7 +4,7 @@
 #include "kernels/data_sources/sql_query.h"
 
 #include "config/limits.h"
-#include "kernels/data_sources/sqlite_files.h"
+#include "kernels/io/sqlite_files.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,10 +17,10 @@
  * Ownership: the caller's struct outlives SQLite's connection.
  * Threads: one at a time; all functions may wait for the disk.
  */
-#ifndef TFD_KERNELS_DATA_SOURCES_SQLITE_FILES_H
-#define TFD_KERNELS_DATA_SOURCES_SQLITE_FILES_H
+#ifndef TFD_KERNELS_IO_SQLITE_FILES_H
+#define TFD_KERNELS_IO_SQLITE_FILES_H
 
-#include "kernels/data_sources/sqlite_library.h"
+#include "kernels/io/sqlite_library.h"
 #include "kernels/io/file.h"
 
 #if TFD_HAS_SQLITE

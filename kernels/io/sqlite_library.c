@@ -1,7 +1,7 @@
 /*
  * sqlite_library.c - see sqlite_library.h.
  */
-#include "kernels/data_sources/sqlite_library.h"
+#include "kernels/io/sqlite_library.h"
 
 #if TFD_HAS_SQLITE
 #include "config/limits.h"

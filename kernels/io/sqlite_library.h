@@ -7,8 +7,8 @@
  *
  * Threads: any.
  */
-#ifndef TFD_KERNELS_DATA_SOURCES_SQLITE_LIBRARY_H
-#define TFD_KERNELS_DATA_SOURCES_SQLITE_LIBRARY_H
+#ifndef TFD_KERNELS_IO_SQLITE_LIBRARY_H
+#define TFD_KERNELS_IO_SQLITE_LIBRARY_H
 
 #include "common/base/status.h"
 

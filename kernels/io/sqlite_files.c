@@ -5,7 +5,7 @@
  * for readers to go (PENDING), one of who means to write (RESERVED), and a
  * range that readers share and a writer has alone.
  */
-#include "kernels/data_sources/sqlite_files.h"
+#include "kernels/io/sqlite_files.h"
 
 #if TFD_HAS_SQLITE
 #include "config/limits.h"
