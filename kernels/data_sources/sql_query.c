@@ -23,46 +23,6 @@ struct tfd_sql_query {
     sqlite3_stmt *statement;
 };
 
-/* ---- Errors -------------------------------------------------------------- */
-
-struct code_row {
-    int sqlite;
-    enum tfd_code code;
-};
-
-/* All others are UNKNOWN. */
-static const struct code_row codes[] = {
-    {SQLITE_ABORT, TFD_ABORTED},
-    {SQLITE_READONLY, TFD_FAILED_PRECONDITION},
-    {SQLITE_MISMATCH, TFD_FAILED_PRECONDITION},
-    {SQLITE_MISUSE, TFD_INTERNAL},
-    {SQLITE_INTERNAL, TFD_INTERNAL},
-    {SQLITE_RANGE, TFD_OUT_OF_RANGE},
-    {SQLITE_CANTOPEN, TFD_INVALID_ARGUMENT},
-    {SQLITE_CONSTRAINT, TFD_INVALID_ARGUMENT},
-    {SQLITE_NOTFOUND, TFD_INVALID_ARGUMENT},
-    {SQLITE_NOTADB, TFD_INVALID_ARGUMENT},
-    {SQLITE_CORRUPT, TFD_DATA_LOSS},
-    {SQLITE_AUTH, TFD_PERMISSION_DENIED},
-    {SQLITE_PERM, TFD_PERMISSION_DENIED},
-    {SQLITE_FULL, TFD_RESOURCE_EXHAUSTED},
-    {SQLITE_TOOBIG, TFD_RESOURCE_EXHAUSTED},
-    {SQLITE_NOLFS, TFD_RESOURCE_EXHAUSTED},
-    {SQLITE_BUSY, TFD_UNAVAILABLE},
-    {SQLITE_LOCKED, TFD_UNAVAILABLE},
-    {SQLITE_PROTOCOL, TFD_UNAVAILABLE},
-    {SQLITE_NOMEM, TFD_UNAVAILABLE},
-    {SQLITE_INTERRUPT, TFD_CANCELLED},
-};
-
-static enum tfd_code code_of(int sqlite)
-{
-    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-        if (codes[i].sqlite == (sqlite & 0xff))
-            return codes[i].code;
-    return TFD_UNKNOWN;
-}
-
 /* ---- What a query may ---------------------------------------------------- */
 
 static int is_cancelled(void *scope)
@@ -151,49 +111,6 @@ static void restrict_database(struct tfd_sql_query *q)
 
 /* ---- Opening ------------------------------------------------------------- */
 
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static void add_decoded(struct tfd_bytes *out, struct tfd_str text)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-
-        if (c == '%' && text.size - i > 2 && digit_of(text.data[i + 1]) >= 0 &&
-            digit_of(text.data[i + 2]) >= 0) {
-            c = (char)(digit_of(text.data[i + 1]) * 16 +
-                       digit_of(text.data[i + 2]));
-            i += 2;
-        }
-        tfd_bytes_add(out, &c, 1);
-    }
-}
-
-/* The path of "file:PATH", "file://HOST/PATH", each perhaps with ?OPTIONS,
- * which change nothing here. */
-static void add_path(struct tfd_bytes *out, struct tfd_str uri)
-{
-    const size_t scheme = sizeof("file:") - 1;
-    struct tfd_str path = {uri.data + scheme, uri.size - scheme};
-    size_t size = 0;
-
-    if (tfd_str_starts(path, "//")) {
-        size_t host = 2;
-
-        while (host < path.size && path.data[host] != '/')
-            host++;
-        path = (struct tfd_str){path.data + host, path.size - host};
-    }
-    while (size < path.size && path.data[size] != '?' && path.data[size] != '#')
-        size++;
-    add_decoded(out, (struct tfd_str){path.data, size});
-}
-
 static enum tfd_code open_files(struct tfd_sql_query *q,
                                 struct tfd_str database, struct tfd_status *st)
 {
@@ -202,16 +119,13 @@ static enum tfd_code open_files(struct tfd_sql_query *q,
     enum tfd_code rc;
 
     tfd_bytes_init(&name, TFD_FILE_NAME_SIZE_MAX);
-    if (tfd_str_starts(database, "file:"))
-        add_path(&name, database);
-    else if (!tfd_str_is(database, ":memory:"))
-        tfd_bytes_add_str(&name, database);
+    tfd_sqlite_name(&name, database);
     rc = tfd_bytes_ok(&name, "a file's name", st);
     if (rc == TFD_OK && name.size > 0 && !files)
         rc = tfd_fail(st, TFD_UNIMPLEMENTED, "files cannot be read here");
     if (rc == TFD_OK)
         rc = tfd_sqlite_files_init(&q->files, q->library, files,
-                                   tfd_bytes_view(&name), st);
+                                   tfd_bytes_view(&name), false, st);
     tfd_bytes_deinit(&name);
     return rc;
 }
@@ -230,7 +144,8 @@ static enum tfd_code connect(struct tfd_sql_query *q, struct tfd_str database,
         restrict_database(q);
         return TFD_OK;
     }
-    return tfd_fail(st, code_of(rc), "Sqlite::Open(" TFD_STR_FMT ") failed: %s",
+    return tfd_fail(st, tfd_sqlite_code(rc),
+                    "Sqlite::Open(" TFD_STR_FMT ") failed: %s",
                     TFD_STR_ARG(database), q->library->errstr(rc));
 }
 
@@ -283,7 +198,7 @@ static enum tfd_code prepare(struct tfd_sql_query *q, struct tfd_str query,
     int count;
 
     if (rc != SQLITE_OK)
-        return tfd_fail(st, code_of(rc),
+        return tfd_fail(st, tfd_sqlite_code(rc),
                         "Prepare() failed: [%d] %s: " TFD_STR_FMT, rc,
                         rc == SQLITE_TOOBIG ? q->library->errstr(rc)
                                             : q->library->errmsg(q->db),
@@ -313,7 +228,7 @@ enum tfd_code tfd_sql_step(struct tfd_sql_query *q, struct tfd_str query,
     *end = true;
     if (rc == SQLITE_DONE)
         return TFD_OK;
-    return tfd_fail(st, code_of(rc), "Step() failed: [%d] %s: %s", rc,
+    return tfd_fail(st, tfd_sqlite_code(rc), "Step() failed: [%d] %s: %s", rc,
                     q->library->errmsg(q->db), q->library->sql(q->statement));
 }
 

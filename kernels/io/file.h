@@ -30,6 +30,7 @@ struct tfd_file {
 /* What lock() does with a range of bytes. */
 enum tfd_file_lock {
     TFD_FILE_SHARE,   /* takes it, together with others who share it */
+    TFD_FILE_TAKE,    /* takes it alone; one that is shared becomes such */
     TFD_FILE_RELEASE, /* lets go of it */
     TFD_FILE_ASK,     /* takes nothing: has nobody else a lock there? */
 };
@@ -43,6 +44,9 @@ struct tfd_file_access {
     /* For writing behind what is there; creates what is not. */
     enum tfd_code (*open_append)(struct tfd_file_access *a, struct tfd_str name,
                                  struct tfd_file *out, struct tfd_status *st);
+    /* For reading and writing anywhere; creates what is not there. */
+    enum tfd_code (*open_update)(struct tfd_file_access *a, struct tfd_str name,
+                                 struct tfd_file *out, struct tfd_status *st);
     /* OUT_OF_RANGE when the file ends before size bytes. */
     enum tfd_code (*read_at)(struct tfd_file_access *a, struct tfd_file *f,
                              uint64_t offset, void *data, size_t size,
@@ -51,6 +55,14 @@ struct tfd_file_access {
     enum tfd_code (*write)(struct tfd_file_access *a, struct tfd_file *f,
                            const void *data, size_t size,
                            struct tfd_status *st);
+    /* Of a file that is open for updates: all of it at this place; a file that
+     * ends before is filled up with zeros. */
+    enum tfd_code (*write_at)(struct tfd_file_access *a, struct tfd_file *f,
+                              uint64_t offset, const void *data, size_t size,
+                              struct tfd_status *st);
+    /* Of such a file: cuts it, or fills it up with zeros. */
+    enum tfd_code (*resize)(struct tfd_file_access *a, struct tfd_file *f,
+                            uint64_t size, struct tfd_status *st);
     enum tfd_code (*sync)(struct tfd_file_access *a, struct tfd_file *f,
                           struct tfd_status *st);
     void (*close)(struct tfd_file_access *a, struct tfd_file *f);

@@ -51,6 +51,17 @@ enum tfd_code tfd_file_roots_append(struct tfd_file_access *a,
 enum tfd_code tfd_file_roots_look(struct tfd_file_access *a,
                                   struct tfd_str name, bool *is_dir,
                                   struct tfd_status *st) TFD_MUST_USE;
+/* file_roots_update.c */
+enum tfd_code tfd_file_roots_update(struct tfd_file_access *a,
+                                    struct tfd_str name, struct tfd_file *out,
+                                    struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_file_roots_write_at(struct tfd_file_access *a,
+                                      struct tfd_file *f, uint64_t offset,
+                                      const void *data, size_t size,
+                                      struct tfd_status *st) TFD_MUST_USE;
+enum tfd_code tfd_file_roots_resize(struct tfd_file_access *a,
+                                    struct tfd_file *f, uint64_t size,
+                                    struct tfd_status *st) TFD_MUST_USE;
 /* file_roots_lock.c */
 enum tfd_code tfd_file_roots_lock(struct tfd_file_access *a, struct tfd_file *f,
                                   enum tfd_file_lock how, uint64_t offset,

@@ -22,6 +22,7 @@ enum tfd_code tfd_file_roots_lock(struct tfd_file_access *a, struct tfd_file *f,
 {
     static const short types[] = {
         [TFD_FILE_SHARE] = F_RDLCK,
+        [TFD_FILE_TAKE] = F_WRLCK,
         [TFD_FILE_RELEASE] = F_UNLCK,
         [TFD_FILE_ASK] = F_WRLCK,
     };

@@ -47,6 +47,10 @@ COUNTED(open_append,
         (struct tfd_file_access * a, struct tfd_str name, struct tfd_file *out,
          struct tfd_status *st),
         (a, name, out, st))
+COUNTED(open_update,
+        (struct tfd_file_access * a, struct tfd_str name, struct tfd_file *out,
+         struct tfd_status *st),
+        (a, name, out, st))
 COUNTED(read_at,
         (struct tfd_file_access * a, struct tfd_file *f, uint64_t offset,
          void *data, size_t size, struct tfd_status *st),
@@ -55,6 +59,14 @@ COUNTED(write,
         (struct tfd_file_access * a, struct tfd_file *f, const void *data,
          size_t size, struct tfd_status *st),
         (a, f, data, size, st))
+COUNTED(write_at,
+        (struct tfd_file_access * a, struct tfd_file *f, uint64_t offset,
+         const void *data, size_t size, struct tfd_status *st),
+        (a, f, offset, data, size, st))
+COUNTED(resize,
+        (struct tfd_file_access * a, struct tfd_file *f, uint64_t size,
+         struct tfd_status *st),
+        (a, f, size, st))
 COUNTED(sync,
         (struct tfd_file_access * a, struct tfd_file *f, struct tfd_status *st),
         (a, f, st))
@@ -102,8 +114,11 @@ const struct tfd_file_access tfd_file_waits_access = {
     .open_read = counted_open_read,
     .open_new = counted_open_new,
     .open_append = counted_open_append,
+    .open_update = counted_open_update,
     .read_at = counted_read_at,
     .write = counted_write,
+    .write_at = counted_write_at,
+    .resize = counted_resize,
     .sync = counted_sync,
     .close = counted_close,
     .lock = counted_lock,

@@ -89,23 +89,53 @@ static int file_read(sqlite3_file *file, void *data, int size,
     return SQLITE_IOERR_SHORT_READ;
 }
 
+static int error_of(enum tfd_code rc, int else_)
+{
+    return rc == TFD_RESOURCE_EXHAUSTED ? SQLITE_FULL : else_;
+}
+
 static int file_write(sqlite3_file *file, const void *data, int size,
                       sqlite3_int64 offset)
 {
-    (void)file, (void)data, (void)size, (void)offset;
-    return SQLITE_READONLY;
+    struct open_file *o = (struct open_file *)file;
+    struct tfd_file_access *a = o->files->access;
+    const uint64_t end = (uint64_t)offset + (uint64_t)size;
+    enum tfd_code rc;
+
+    if (!o->files->is_written || offset < 0)
+        return SQLITE_READONLY;
+    rc = a->write_at(a, &o->file, (uint64_t)offset, data, (size_t)size, NULL);
+    if (rc != TFD_OK)
+        return error_of(rc, SQLITE_IOERR_WRITE);
+    if (o->file.size < end)
+        o->file.size = end;
+    return SQLITE_OK;
 }
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-    (void)file, (void)size;
-    return SQLITE_READONLY;
+    struct open_file *o = (struct open_file *)file;
+    struct tfd_file_access *a = o->files->access;
+    enum tfd_code rc;
+
+    if (!o->files->is_written || size < 0)
+        return SQLITE_READONLY;
+    rc = a->resize(a, &o->file, (uint64_t)size, NULL);
+    if (rc != TFD_OK)
+        return error_of(rc, SQLITE_IOERR_TRUNCATE);
+    o->file.size = (uint64_t)size;
+    return SQLITE_OK;
 }
 
 static int file_sync(sqlite3_file *file, int flags)
 {
-    (void)file, (void)flags;
-    return SQLITE_OK;
+    struct open_file *o = (struct open_file *)file;
+    struct tfd_file_access *a = o->files->access;
+
+    (void)flags;
+    return !o->files->is_written || a->sync(a, &o->file, NULL) == TFD_OK
+               ? SQLITE_OK
+               : SQLITE_IOERR_FSYNC;
 }
 
 static int file_size(sqlite3_file *file, sqlite3_int64 *size)
@@ -155,6 +185,19 @@ static int share_as_it_is(struct open_file *o)
     return SQLITE_OK;
 }
 
+/* One writer at a time announces itself, and waits for readers to go before it
+ * writes to the database. */
+static int lock_to_write(struct open_file *o, int level)
+{
+    if (level == SQLITE_LOCK_RESERVED)
+        return lock_at(o, TFD_FILE_TAKE, RESERVED_BYTE, 1) ? SQLITE_OK
+                                                           : SQLITE_BUSY;
+    return lock_at(o, TFD_FILE_TAKE, PENDING_BYTE, 1) &&
+                   lock_at(o, TFD_FILE_TAKE, SHARED_FIRST, SHARED_SIZE)
+               ? SQLITE_OK
+               : SQLITE_BUSY;
+}
+
 /* A log is read by who has the database alone. */
 static int file_lock(sqlite3_file *file, int level)
 {
@@ -164,6 +207,8 @@ static int file_lock(sqlite3_file *file, int level)
         return SQLITE_OK;
     if (level == SQLITE_LOCK_SHARED)
         return share_as_it_is(o);
+    if (o->files->is_written)
+        return lock_to_write(o, level);
     return o->files->has_log &&
                    lock_at(o, TFD_FILE_ASK, SHARED_FIRST, SHARED_SIZE)
                ? SQLITE_OK
@@ -174,8 +219,13 @@ static int file_unlock(sqlite3_file *file, int level)
 {
     struct open_file *o = (struct open_file *)file;
 
-    if (o->is_database && level == SQLITE_LOCK_NONE)
+    if (!o->is_database)
+        return SQLITE_OK;
+    if (level == SQLITE_LOCK_NONE)
         lock_at(o, TFD_FILE_RELEASE, PENDING_BYTE, 2 + SHARED_SIZE);
+    else if (!lock_at(o, TFD_FILE_SHARE, SHARED_FIRST, SHARED_SIZE) ||
+             !lock_at(o, TFD_FILE_RELEASE, PENDING_BYTE, 2))
+        return SQLITE_IOERR_UNLOCK;
     return SQLITE_OK;
 }
 
@@ -235,12 +285,20 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
                             SQLITE_OPEN_TRANSIENT_DB | SQLITE_OPEN_SUBJOURNAL))
         return SQLITE_CANTOPEN;
     o->is_database = !*suffix;
-    rc =
-        f->access->open_read(f->access, name_beside(f, suffix), &o->file, NULL);
+    if (f->is_written)
+        rc = f->access->open_update(f->access, name_beside(f, suffix), &o->file,
+                                    NULL);
+    else
+        rc = f->access->open_read(f->access, name_beside(f, suffix), &o->file,
+                                  NULL);
+    if (rc != TFD_OK && f->is_written)
+        return SQLITE_CANTOPEN;
     if (rc != TFD_OK && (rc != TFD_NOT_FOUND || !strcmp(suffix, "-journal")))
         return SQLITE_CANTOPEN;
     o->base.pMethods = &methods;
-    if (out_flags)
+    if (out_flags && f->is_written)
+        *out_flags = flags;
+    else if (out_flags)
         *out_flags = SQLITE_OPEN_READONLY |
                      (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
     return SQLITE_OK;
@@ -248,8 +306,20 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
 
 static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync)
 {
-    (void)vfs, (void)name, (void)sync;
-    return SQLITE_READONLY;
+    struct tfd_sqlite_files *f = vfs->pAppData;
+    const char *suffix = suffix_of(name);
+    struct tfd_str file;
+    enum tfd_code rc;
+
+    if (!f->is_written || !suffix || !*suffix)
+        return SQLITE_READONLY;
+    file = name_beside(f, suffix);
+    rc = f->access->remove(f->access, file, NULL);
+    if (rc == TFD_NOT_FOUND)
+        return SQLITE_IOERR_DELETE_NOENT;
+    if (rc == TFD_OK && sync)
+        rc = f->access->sync_dir(f->access, file, NULL);
+    return rc == TFD_OK ? SQLITE_OK : SQLITE_IOERR_DELETE;
 }
 
 static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
@@ -258,7 +328,7 @@ static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
     const char *suffix = suffix_of(name);
     struct tfd_file file = TFD_FILE_INIT;
 
-    *out = suffix && flags == SQLITE_ACCESS_EXISTS &&
+    *out = suffix && (flags == SQLITE_ACCESS_EXISTS || f->is_written) &&
            f->access->open_read(f->access, name_beside(f, suffix), &file,
                                 NULL) == TFD_OK;
     if (file.fd >= 0)
@@ -369,11 +439,13 @@ static void fill_vfs(struct tfd_sqlite_files *f)
 enum tfd_code tfd_sqlite_files_init(struct tfd_sqlite_files *f,
                                     const struct tfd_sqlite *library,
                                     struct tfd_file_access *access,
-                                    struct tfd_str name, struct tfd_status *st)
+                                    struct tfd_str name, bool is_written,
+                                    struct tfd_status *st)
 {
     enum tfd_code rc;
 
-    *f = (struct tfd_sqlite_files){.library = library, .access = access};
+    *f = (struct tfd_sqlite_files){
+        .library = library, .access = access, .is_written = is_written};
     tfd_bytes_init(&f->name, TFD_FILE_NAME_SIZE_MAX + 16);
     tfd_bytes_add_str(&f->name, name);
     f->base_size = f->name.size;

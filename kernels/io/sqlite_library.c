@@ -52,6 +52,99 @@ enum tfd_code tfd_sqlite(const struct tfd_sqlite **out, struct tfd_status *st)
     *out = &library.functions;
     return TFD_OK;
 }
+
+/* ---- Errors -------------------------------------------------------------- */
+
+struct code_row {
+    int sqlite;
+    enum tfd_code code;
+};
+
+/* All others are UNKNOWN. */
+static const struct code_row codes[] = {
+    {SQLITE_ABORT, TFD_ABORTED},
+    {SQLITE_READONLY, TFD_FAILED_PRECONDITION},
+    {SQLITE_MISMATCH, TFD_FAILED_PRECONDITION},
+    {SQLITE_MISUSE, TFD_INTERNAL},
+    {SQLITE_INTERNAL, TFD_INTERNAL},
+    {SQLITE_RANGE, TFD_OUT_OF_RANGE},
+    {SQLITE_CANTOPEN, TFD_INVALID_ARGUMENT},
+    {SQLITE_CONSTRAINT, TFD_INVALID_ARGUMENT},
+    {SQLITE_NOTFOUND, TFD_INVALID_ARGUMENT},
+    {SQLITE_NOTADB, TFD_INVALID_ARGUMENT},
+    {SQLITE_CORRUPT, TFD_DATA_LOSS},
+    {SQLITE_AUTH, TFD_PERMISSION_DENIED},
+    {SQLITE_PERM, TFD_PERMISSION_DENIED},
+    {SQLITE_FULL, TFD_RESOURCE_EXHAUSTED},
+    {SQLITE_TOOBIG, TFD_RESOURCE_EXHAUSTED},
+    {SQLITE_NOLFS, TFD_RESOURCE_EXHAUSTED},
+    {SQLITE_BUSY, TFD_UNAVAILABLE},
+    {SQLITE_LOCKED, TFD_UNAVAILABLE},
+    {SQLITE_PROTOCOL, TFD_UNAVAILABLE},
+    {SQLITE_NOMEM, TFD_UNAVAILABLE},
+    {SQLITE_INTERRUPT, TFD_CANCELLED},
+};
+
+enum tfd_code tfd_sqlite_code(int sqlite)
+{
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        if (codes[i].sqlite == (sqlite & 0xff))
+            return codes[i].code;
+    return TFD_UNKNOWN;
+}
+
+/* ---- Names --------------------------------------------------------------- */
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static void add_decoded(struct tfd_bytes *out, struct tfd_str text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+
+        if (c == '%' && text.size - i > 2 && digit_of(text.data[i + 1]) >= 0 &&
+            digit_of(text.data[i + 2]) >= 0) {
+            c = (char)(digit_of(text.data[i + 1]) * 16 +
+                       digit_of(text.data[i + 2]));
+            i += 2;
+        }
+        tfd_bytes_add(out, &c, 1);
+    }
+}
+
+/* The path of "file:PATH", "file://HOST/PATH", each perhaps with ?OPTIONS,
+ * which change nothing here. */
+static void add_path(struct tfd_bytes *out, struct tfd_str uri)
+{
+    const size_t scheme = sizeof("file:") - 1;
+    struct tfd_str path = {uri.data + scheme, uri.size - scheme};
+    size_t size = 0;
+
+    if (tfd_str_starts(path, "//")) {
+        size_t host = 2;
+
+        while (host < path.size && path.data[host] != '/')
+            host++;
+        path = (struct tfd_str){path.data + host, path.size - host};
+    }
+    while (size < path.size && path.data[size] != '?' && path.data[size] != '#')
+        size++;
+    add_decoded(out, (struct tfd_str){path.data, size});
+}
+
+void tfd_sqlite_name(struct tfd_bytes *out, struct tfd_str database)
+{
+    if (tfd_str_starts(database, "file:"))
+        add_path(out, database);
+    else if (!tfd_str_is(database, ":memory:"))
+        tfd_bytes_add_str(out, database);
+}
 #else
 typedef int tfd_no_sqlite; /* C wants something in a file */
 #endif

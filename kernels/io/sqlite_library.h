@@ -1,7 +1,7 @@
 /*
  * sqlite_library.h - SQLite's functions, opened when one is first wanted.
  *
- * Few programs read databases, so the library is opened by the first query, and
+ * Few programs have databases, so the library is opened when one is wanted, and
  * tfd runs without it.  Its header (libsqlite3-dev) has to be there when tfd is
  * built.
  *
@@ -10,7 +10,7 @@
 #ifndef TFD_KERNELS_IO_SQLITE_LIBRARY_H
 #define TFD_KERNELS_IO_SQLITE_LIBRARY_H
 
-#include "common/base/status.h"
+#include "common/base/str.h"
 
 #if __has_include(<sqlite3.h>)
 #include <sqlite3.h>
@@ -21,6 +21,12 @@
 
 #if TFD_HAS_SQLITE
 #define TFD_SQLITE_FUNCTIONS(F) \
+    F(bind_blob)                \
+    F(bind_double)              \
+    F(bind_int64)               \
+    F(bind_text)                \
+    F(busy_timeout)             \
+    F(clear_bindings)           \
     F(close)                    \
     F(column_blob)              \
     F(column_bytes)             \
@@ -34,10 +40,12 @@
     F(extended_result_codes)    \
     F(finalize)                 \
     F(hard_heap_limit64)        \
+    F(last_insert_rowid)        \
     F(limit)                    \
     F(open_v2)                  \
     F(prepare_v2)               \
     F(progress_handler)         \
+    F(reset)                    \
     F(set_authorizer)           \
     F(sql)                      \
     F(step)                     \
@@ -53,6 +61,11 @@ struct tfd_sqlite {
 /* UNIMPLEMENTED, naming the package, when it is not installed. */
 enum tfd_code tfd_sqlite(const struct tfd_sqlite **out,
                          struct tfd_status *st) TFD_MUST_USE;
+/* TensorFlow's code for one of SQLite's. */
+enum tfd_code tfd_sqlite_code(int sqlite);
+/* The file that a database's name means: a path, or "file:PATH" with options,
+ * which change nothing here; "" is none, and so is ":memory:". */
+void tfd_sqlite_name(struct tfd_bytes *out, struct tfd_str database);
 #endif
 
 #endif
