@@ -1,7 +1,8 @@
 /*
  * event_ops.c - SummaryWriter and what is done to one: CreateSummaryFileWriter,
- * FlushSummaryWriter, CloseSummaryWriter; and the ops that write what is a
- * message already: ImportEvent, WriteGraphSummary, WriteRawProtoSummary.
+ * CreateSummaryDbWriter, FlushSummaryWriter, CloseSummaryWriter; and the ops
+ * that write what is a message already: ImportEvent, WriteGraphSummary,
+ * WriteRawProtoSummary.
  *
  * Those that write a value are beside the ops that only make a Summary of it:
  * summary.c, summary_media.c, summary_histogram.c.
@@ -95,24 +96,49 @@ static enum tfd_code read_options(const struct tfd_kctx *k,
     return tfd_check_str(k, 4, &o->suffix, st);
 }
 
-/* A writer of this name that has a file already is used as it is. */
-static enum tfd_code create_compute(struct tfd_kctx *k, struct tfd_status *st)
+/* A writer of this name that has a file already is used as it is.  names NULL:
+ * it has events. */
+static enum tfd_code create_writer(struct tfd_kctx *k,
+                                   const struct tfd_event_options *o,
+                                   const struct tfd_summary_db_names *names,
+                                   struct tfd_status *st)
 {
     const struct tfd_handle *h;
-    struct tfd_event_options o;
+    struct tfd_event_writer *w;
     struct tfd_resource *r;
     enum tfd_code rc;
 
     TFD_TRY(writer_handle(k, &h, st));
-    TFD_TRY(read_options(k, &o, st));
     TFD_TRY(tfd_rt_find_or_make(k->rt, h->container, h->name,
                                 &tfd_event_writer_type, tfd_event_writer_make,
                                 k, &r, st));
-    rc = tfd_event_writer_open((struct tfd_event_writer *)r, &o, st);
+    w = (struct tfd_event_writer *)r;
+    rc = names ? tfd_event_writer_open_db(w, names, st)
+               : tfd_event_writer_open(w, o, st);
     tfd_resource_unref(r);
     if (rc != TFD_OK)
         (void)!tfd_rt_destroy(k->rt, h->container, h->name, true, NULL);
     return rc;
+}
+
+static enum tfd_code create_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_event_options o;
+
+    TFD_TRY(read_options(k, &o, st));
+    return create_writer(k, &o, NULL, st);
+}
+
+static enum tfd_code create_db_compute(struct tfd_kctx *k,
+                                       struct tfd_status *st)
+{
+    struct tfd_summary_db_names names;
+
+    TFD_TRY(tfd_check_str(k, 1, &names.database, st));
+    TFD_TRY(tfd_check_str(k, 2, &names.experiment, st));
+    TFD_TRY(tfd_check_str(k, 3, &names.run, st));
+    TFD_TRY(tfd_check_str(k, 4, &names.user, st));
+    return create_writer(k, NULL, &names, st);
 }
 
 static enum tfd_code flush_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -135,7 +161,7 @@ static enum tfd_code close_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(writer_handle(k, &h, st));
     if (tfd_kctx_resource(k, 0, &tfd_event_writer_type, &r, NULL) == TFD_OK) {
-        (void)!tfd_event_writer_flush((struct tfd_event_writer *)r, NULL);
+        (void)!tfd_event_writer_end((struct tfd_event_writer *)r, NULL);
         tfd_resource_unref(r);
     }
     return tfd_rt_destroy(k->rt, h->container, h->name, false, st);
@@ -217,6 +243,9 @@ static const struct tfd_opdef ops[] = {
     ACTION("CreateSummaryFileWriter",
            "writer: resource, logdir: string, max_queue: int32, "
            "flush_millis: int32, filename_suffix: string"),
+    ACTION("CreateSummaryDbWriter",
+           "writer: resource, db_uri: string, experiment_name: string, "
+           "run_name: string, user_name: string"),
     ACTION("FlushSummaryWriter", "writer: resource"),
     ACTION("CloseSummaryWriter", "writer: resource"),
     ACTION("ImportEvent", "writer: resource, event: string"),
@@ -233,6 +262,7 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("SummaryWriter", naming_compute, .prepare = naming_prepare,
                    .state_size = sizeof(struct naming)),
     WAITING("CreateSummaryFileWriter", create_compute),
+    WAITING("CreateSummaryDbWriter", create_db_compute),
     WAITING("FlushSummaryWriter", flush_compute),
     WAITING("CloseSummaryWriter", close_compute),
     WAITING("ImportEvent", import_compute),

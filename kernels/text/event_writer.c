@@ -39,6 +39,7 @@ struct tfd_event_writer {
     int64_t flushed_us; /* when; tfd_clock_now_us() */
     /* Who is busy has these; they stay as they are once the file is there. */
     bool is_open;
+    struct tfd_summary_db *db; /* NULL: it has a file */
     struct tfd_file file;
     struct tfd_bytes name;
     int64_t max_queue, flush_ms;
@@ -66,7 +67,12 @@ static void write_last(struct tfd_job *job)
     if (w->queue.size > 0)
         (void)!w->files->write(w->files, &w->file, w->queue.data, w->queue.size,
                                NULL);
-    w->files->close(w->files, &w->file);
+    if (w->db) {
+        (void)!tfd_summary_db_finish(w->db, NULL);
+        tfd_summary_db_close(w->db);
+    } else {
+        w->files->close(w->files, &w->file);
+    }
     writer_free(w);
 }
 
@@ -226,10 +232,13 @@ static enum tfd_code write_head(struct tfd_event_writer *w,
     return rc;
 }
 
-static enum tfd_code open_file(struct tfd_event_writer *w,
-                               const struct tfd_event_options *o,
+typedef enum tfd_code open_fn(struct tfd_event_writer *w, const void *how,
+                              struct tfd_status *st);
+
+static enum tfd_code open_file(struct tfd_event_writer *w, const void *how,
                                struct tfd_status *st)
 {
+    const struct tfd_event_options *o = how;
     enum tfd_code rc;
 
     w->max_queue = o->max_queue < 0 ? INT64_MAX : o->max_queue;
@@ -244,9 +253,14 @@ static enum tfd_code open_file(struct tfd_event_writer *w,
     return rc;
 }
 
-enum tfd_code tfd_event_writer_open(struct tfd_event_writer *w,
-                                    const struct tfd_event_options *options,
-                                    struct tfd_status *st)
+static enum tfd_code open_db(struct tfd_event_writer *w, const void *how,
+                             struct tfd_status *st)
+{
+    return tfd_summary_db_open(&w->db, w->files, how, st);
+}
+
+static enum tfd_code open_once(struct tfd_event_writer *w, open_fn *open,
+                               const void *how, struct tfd_status *st)
 {
     enum tfd_code rc = TFD_OK;
     bool opened = false;
@@ -255,7 +269,7 @@ enum tfd_code tfd_event_writer_open(struct tfd_event_writer *w,
     become_busy(w);
     tfd_unlock(&w->lock);
     if (!w->is_open) {
-        rc = open_file(w, options, st);
+        rc = open(w, how, st);
         opened = rc == TFD_OK;
     }
     tfd_lock(&w->lock);
@@ -265,6 +279,20 @@ enum tfd_code tfd_event_writer_open(struct tfd_event_writer *w,
     end_busy(w);
     tfd_unlock(&w->lock);
     return rc;
+}
+
+enum tfd_code tfd_event_writer_open(struct tfd_event_writer *w,
+                                    const struct tfd_event_options *options,
+                                    struct tfd_status *st)
+{
+    return open_once(w, open_file, options, st);
+}
+
+enum tfd_code tfd_event_writer_open_db(struct tfd_event_writer *w,
+                                       const struct tfd_summary_db_names *names,
+                                       struct tfd_status *st)
+{
+    return open_once(w, open_db, names, st);
 }
 
 /* ---- The queue ----------------------------------------------------------- */
@@ -339,6 +367,20 @@ static enum tfd_code add_record(struct tfd_event_writer *w,
     return rc;
 }
 
+/* With the lock, which it lets go of meanwhile. */
+static enum tfd_code put_in_db(struct tfd_event_writer *w, struct tfd_str event,
+                               struct tfd_status *st)
+{
+    enum tfd_code rc;
+
+    become_busy(w);
+    tfd_unlock(&w->lock);
+    rc = tfd_summary_db_put(w->db, event, st);
+    tfd_lock(&w->lock);
+    end_busy(w);
+    return rc;
+}
+
 static enum tfd_code add_event(struct tfd_event_writer *w, struct tfd_str event,
                                struct tfd_status *st)
 {
@@ -348,9 +390,11 @@ static enum tfd_code add_event(struct tfd_event_writer *w, struct tfd_str event,
     if (!w->is_open)
         rc = tfd_fail(st, TFD_FAILED_PRECONDITION,
                       "this summary writer has no file yet");
+    else if (w->db)
+        rc = put_in_db(w, event, st);
     else
         rc = add_record(w, event, st);
-    if (rc == TFD_OK && is_due(w))
+    if (rc == TFD_OK && !w->db && is_due(w))
         rc = write_queue(w, st);
     tfd_unlock(&w->lock);
     return rc;
@@ -363,6 +407,24 @@ enum tfd_code tfd_event_writer_flush(struct tfd_event_writer *w,
 
     tfd_lock(&w->lock);
     rc = write_queue(w, st);
+    tfd_unlock(&w->lock);
+    return rc;
+}
+
+enum tfd_code tfd_event_writer_end(struct tfd_event_writer *w,
+                                   struct tfd_status *st)
+{
+    enum tfd_code rc;
+
+    tfd_lock(&w->lock);
+    rc = write_queue(w, st);
+    if (rc == TFD_OK && w->db) {
+        become_busy(w);
+        tfd_unlock(&w->lock);
+        rc = tfd_summary_db_finish(w->db, st);
+        tfd_lock(&w->lock);
+        end_busy(w);
+    }
     tfd_unlock(&w->lock);
     return rc;
 }
@@ -380,6 +442,22 @@ enum tfd_code tfd_event_begin(const struct tfd_kctx *k, struct tfd_bytes *event,
                       (double)tfd_clock_wall_us() / 1e6);
     tfd_pb_put_int(event, EVENT_TAG(step), step);
     return TFD_OK;
+}
+
+bool tfd_event_is_for_db(struct tfd_kctx *k)
+{
+    struct tfd_event_writer *w;
+    struct tfd_resource *r;
+    bool is;
+
+    if (tfd_kctx_resource(k, 0, &tfd_event_writer_type, &r, NULL) != TFD_OK)
+        return false;
+    w = (struct tfd_event_writer *)r;
+    tfd_lock(&w->lock);
+    is = w->is_open && w->db;
+    tfd_unlock(&w->lock);
+    tfd_resource_unref(r);
+    return is;
 }
 
 enum tfd_code tfd_event_put(struct tfd_kctx *k, struct tfd_bytes *event,

@@ -1,6 +1,6 @@
 /*
  * event_writer.h - the resource behind SummaryWriter: an event file, which
- * TensorBoard reads while it grows.
+ * TensorBoard reads while it grows, or a database (summary_db.h).
  *
  *     LOGDIR/events.out.tfevents.SECONDS.HOST.PID.NUMBER.SUFFIX
  *
@@ -22,6 +22,7 @@
 #include "kernels/core/runtime.h"
 #include "kernels/io/file.h"
 #include "kernels/text/summary.h"
+#include "kernels/text/summary_db.h"
 
 struct tfd_event_writer;
 
@@ -41,8 +42,19 @@ enum tfd_code tfd_event_writer_make(void *arg, struct tfd_resource **out,
 enum tfd_code tfd_event_writer_open(struct tfd_event_writer *w,
                                     const struct tfd_event_options *options,
                                     struct tfd_status *st) TFD_MUST_USE;
+/* The same with a database, which is written by each event. */
+enum tfd_code tfd_event_writer_open_db(struct tfd_event_writer *w,
+                                       const struct tfd_summary_db_names *names,
+                                       struct tfd_status *st) TFD_MUST_USE;
 enum tfd_code tfd_event_writer_flush(struct tfd_event_writer *w,
                                      struct tfd_status *st) TFD_MUST_USE;
+
+/* Flushes; a database's run ends now. */
+enum tfd_code tfd_event_writer_end(struct tfd_event_writer *w,
+                                   struct tfd_status *st) TFD_MUST_USE;
+/* Whether the writer that input 0 is has a database: some values are not the
+ * same there.  No writer has none. */
+bool tfd_event_is_for_db(struct tfd_kctx *k);
 
 /* Begins an Event of now and of the step that input 1 is. */
 enum tfd_code tfd_event_begin(const struct tfd_kctx *k, struct tfd_bytes *event,

@@ -171,6 +171,25 @@ static enum tfd_code scalar_compute(struct tfd_kctx *k, struct tfd_status *st)
     return tfd_summary_end(&s, k, TFD_OK, st);
 }
 
+static void put_tensor_value(struct tfd_bytes *b, struct tfd_str tag,
+                             const struct tfd_tensor *t,
+                             const struct tfd_str *metadata);
+
+/* In a database a scalar keeps its type. */
+static enum tfd_code write_scalar_to_db(struct tfd_kctx *k, struct tfd_str tag,
+                                        struct tfd_status *st)
+{
+    /* SummaryMetadata { plugin_data { plugin_name: "scalars" } } */
+    const struct tfd_str metadata = TFD_STR("\n\t\n\7scalars");
+    struct tfd_tensor first = k->in[3];
+    struct tfd_summary s;
+
+    first.shape = (struct tfd_shape){.rank = 0};
+    tfd_summary_begin(&s);
+    put_tensor_value(&s.bytes, tag, &first, &metadata);
+    return tfd_event_put_summary(k, &s, TFD_OK, st);
+}
+
 /* All that is asked of the value is that there is one. */
 static enum tfd_code write_scalar_compute(struct tfd_kctx *k,
                                           struct tfd_status *st)
@@ -184,6 +203,8 @@ static enum tfd_code write_scalar_compute(struct tfd_kctx *k,
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "value of summary " TFD_STR_FMT " has no elements",
                         TFD_STR_ARG(tag));
+    if (tfd_event_is_for_db(k))
+        return write_scalar_to_db(k, tag, st);
     if (k->in[3].dtype == TFD_BFLOAT16)
         return tfd_fail(st, TFD_UNIMPLEMENTED,
                         "SummaryFileWriter bfloat16 not supported.");
@@ -258,6 +279,10 @@ static enum tfd_code write_tensor_compute(struct tfd_kctx *k,
 
     TFD_TRY(tfd_check_str(k, 3, &tag, st));
     TFD_TRY(tfd_check_str(k, 4, &metadata, st));
+    if (!tfd_summary_is_message(metadata) && tfd_event_is_for_db(k)) {
+        TFD_TRY(tfd_summary_db_check(k->in[2].dtype, st));
+        return tfd_fail(st, TFD_INVALID_ARGUMENT, "Bad serialized_metadata");
+    }
     tfd_summary_begin(&s);
     put_tensor_value(&s.bytes, tag, &k->in[2],
                      metadata.size > 0 ? &metadata : NULL);
