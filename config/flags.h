@@ -88,6 +88,7 @@ struct tfd_config {
 
     int64_t session_idle_ms; /* 0: abandoned sessions stay */
     int64_t drain_timeout_ms;
+    int32_t stopped_code; /* exit code after SIGTERM or SIGINT */
     enum tfd_exit_when exit_when;
     int64_t exit_idle_ms;
     char *log_level;       /* for tfd_log_level_parse() */

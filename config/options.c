@@ -428,6 +428,10 @@ const struct tfd_option tfd_options[] = {
     {LIFE, "drain_timeout", "DURATION", "25s",
      "how long running steps may go on after SIGTERM",
      read_duration, AT(drain_timeout_ms)},
+    {LIFE, "stopped_code", "CODE", "0",
+     "exit code after SIGTERM or SIGINT; 143, as TensorFlow's server has it, "
+     "tells a cluster manager to start the task again",
+     read_int32, AT(stopped_code), .max = 255},
     {LIFE, "exit_when", "EVENT", "never",
      "end when the training is over: workers-exit, chief-exit, "
      "idle:DURATION or never",

@@ -153,7 +153,7 @@ static int find_name(struct program *p, struct tfd_bind *bind)
     case TFD_OK:
         return TFD_FLAGS_RUN;
     case TFD_CANCELLED:
-        return TFD_EXIT_OK;
+        return c->stopped_code;
     case TFD_UNAVAILABLE:
         return refuse_start(&st, TFD_EXIT_PEER_LOST);
     case TFD_RESOURCE_EXHAUSTED:
@@ -186,6 +186,9 @@ static int serve(struct program *p, const struct tfd_bind *bind)
     tfd_beat_stop(&p->beat);
     if (p->trainer)
         p->exit_code = tfd_train_thread_result(p->trainer);
+    /* A training fails by what stops tasks, too: then that is why it ended. */
+    if (p->config->stopped_code && tfd_server_by_signal(server))
+        p->exit_code = p->config->stopped_code;
     tfd_server_free(server);
     /* A lost GPU also fails the training. */
     return code ? code : p->exit_code;

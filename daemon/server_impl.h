@@ -27,6 +27,8 @@ struct tfd_peers *tfd_server_peers(const struct tfd_server *s);
 const struct tfd_config *tfd_server_config(const struct tfd_server *s);
 /* It begins no new sessions.  Loop thread. */
 bool tfd_server_stopping(const struct tfd_server *s);
+/* It stops, or has stopped, since a signal said so.  Loop thread. */
+bool tfd_server_by_signal(const struct tfd_server *s);
 
 /* A thread of this process that uses the server by tfd_local_* and must have
  * ended before the loop does.  While it holds, a stopping server lets it work

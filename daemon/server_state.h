@@ -71,6 +71,7 @@ struct tfd_server {
     bool cut_off; /* the drain ended with calls that ran */
     bool lingered;
     bool signalled; /* by SIGTERM or SIGINT, once */
+    bool by_signal; /* and that was why it stops */
     pthread_t thread;
     bool has_thread;
     int exit_code;

@@ -131,6 +131,11 @@ bool tfd_server_stopping(const struct tfd_server *s)
     return s->stage != TFD_SERVER_SERVING;
 }
 
+bool tfd_server_by_signal(const struct tfd_server *s)
+{
+    return s->by_signal;
+}
+
 static void released(struct tfd_post *p)
 {
     struct tfd_server *s = ((struct tfd_server_hold *)p)->server;
@@ -227,7 +232,8 @@ static void on_signal(void *ctx, int number)
     if (s->signalled)
         _exit(128 + number); /* the second one: at once */
     s->signalled = true;
-    if (s->stage == TFD_SERVER_SERVING)
+    s->by_signal = s->stage == TFD_SERVER_SERVING;
+    if (s->by_signal)
         tfd_server_drain(s, name);
     else /* by itself: whoever sends the first one cannot know */
         tfd_log(TFD_LOG_INFO, "stopping_already",

@@ -99,6 +99,7 @@ static const char tail[] =
     ".TP\n.B 0\nA clean stop.\n"
     ".TP\n.BR 1 \", \" 2\n"
     "\\fB\\-\\-missing_ops\\fR found something, or could not read the file.\n"
+    ".TP\n.I CODE\nof \\fB\\-\\-stopped_code\\fR, after SIGTERM or SIGINT.\n"
     ".TP\n.B 64\nA command line that cannot be read.\n"
     ".TP\n.B 70\nThe training of \\fB\\-\\-train\\fR failed.\n"
     ".TP\n.B 71\nThe system refused something, such as a port.\n"

@@ -106,6 +106,9 @@ static const struct bad {
     {{"--peer_wait=60 s"}, NULL, 78, "--peer_wait", "60 s", "60s"},
     {{"--peer_wait=99999999d"}, NULL, 78, "--peer_wait", "99999999d", "10"},
     {{"--drain_timeout=1w"}, NULL, 78, "--drain_timeout", "1w", "5m"},
+    {{"--stopped_code=256"}, NULL, 78, "--stopped_code", "256", "0 to 255"},
+    {{"--stopped_code=-1"}, NULL, 78, "--stopped_code", "-1", "0 to 255"},
+    {{"--stopped_code=TERM"}, NULL, 78, "--stopped_code", "TERM", "0 to"},
     {{"--exit_when=done"}, NULL, 78, "--exit_when", "done", "workers-exit"},
     {{"--exit_when=idle:"}, NULL, 78, "--exit_when", "idle:", "60s"},
     {{"--log_level=loud"}, NULL, 78, "--log_level", "loud", "debug"},
@@ -300,6 +303,7 @@ static void test_defaults(void **state)
     assert_string_equal(r.config.log_level, "info");
     assert_int_equal(r.config.peer_wait_ms, 60000);
     assert_int_equal(r.config.drain_timeout_ms, 25000);
+    assert_int_equal(r.config.stopped_code, 0);
     assert_int_equal(r.config.exit_when, TFD_EXIT_NEVER);
     assert_int_equal(r.config.file_root_count, 0);
     assert_true(r.config.threads >= 1);
