@@ -6,9 +6,11 @@
 VERSION := $(shell sed -n 's/.*TFD_VERSION "\(.*\)"/\1/p' config/version.h)
 SOFILE  := libtfd.so.0.$(word 2,$(subst ., ,$(VERSION))).$(word \
            3,$(subst ., ,$(VERSION)))
+LIBDIR  ?= $(PREFIX)/lib
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 ROOT     = $(DESTDIR)$(PREFIX)
-FILL     = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@VERSION@|$(VERSION)|g'
+FILL     = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@VERSION@|$(VERSION)|g' \
+           -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|g'
 MANUAL  := $(BUILD)/packaging/manual
 
 $(MANUAL): packaging/manual.c $(BUILD)/libtfd.a
@@ -54,12 +56,12 @@ INSTALLED := $(BUILD)/packaging/tfd.8=$(PREFIX)/share/man/man8/tfd.8 \
     $(BUILD)/packaging/tfdctl.1=$(PREFIX)/share/man/man1/tfdctl.1 \
     $(BUILD)/packaging/tfdctl.bash=$(PREFIX)/share/bash-completion/completions/tfdctl \
     $(BUILD)/packaging/_tfdctl=$(PREFIX)/share/zsh/site-functions/_tfdctl \
-    $(BUILD)/packaging/tfd.pc=$(PREFIX)/lib/pkgconfig/tfd.pc \
+    $(BUILD)/packaging/tfd.pc=$(LIBDIR)/pkgconfig/tfd.pc \
     $(BUILD)/packaging/tfd@.service=$(UNITDIR)/tfd@.service \
     systemd/tfd.slice=$(UNITDIR)/tfd.slice \
     systemd/tfd.env.example=$(PREFIX)/share/doc/tfd/tfd.env.example \
     systemd/tfd-gpu.conf=$(PREFIX)/share/doc/tfd/tfd-gpu.conf \
-    $(BUILD)/libtfd.a=$(PREFIX)/lib/libtfd.a \
+    $(BUILD)/libtfd.a=$(LIBDIR)/libtfd.a \
     client/include/tfd/train.h=$(PREFIX)/include/tfd/train.h \
     client/include/tensorflow/c/c_api.h=$(PREFIX)/include/tensorflow/c/c_api.h
 
@@ -67,9 +69,9 @@ install: all $(BUILD)/libtfd.so.0 $(foreach f,$(INSTALLED),$(firstword \
          $(subst =, ,$(f))))
 	install -D -m 755 $(OUT)/tfd $(ROOT)/bin/tfd
 	install -D -m 755 $(OUT)/tfdctl $(ROOT)/bin/tfdctl
-	install -D -m 755 $(BUILD)/libtfd.so $(ROOT)/lib/$(SOFILE)
-	ln -sfn $(SOFILE) $(ROOT)/lib/libtfd.so.0
-	ln -sfn libtfd.so.0 $(ROOT)/lib/libtfd.so
+	install -D -m 755 $(BUILD)/libtfd.so $(DESTDIR)$(LIBDIR)/$(SOFILE)
+	ln -sfn $(SOFILE) $(DESTDIR)$(LIBDIR)/libtfd.so.0
+	ln -sfn libtfd.so.0 $(DESTDIR)$(LIBDIR)/libtfd.so
 	$(foreach f,$(INSTALLED),install -D -m 644 $(subst =, $(DESTDIR),$(f)) &&) :
 	@# Else the loader does not know the library; a package does it itself.
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig || true
@@ -79,4 +81,13 @@ image:
 	@$(MAKE) -s $(JOBS) STATIC=1 CUDA=0 build/static/tfd
 	@packaging/image build/static/tfd build/image
 
-.PHONY: install image
+# Debian's packages of what `make install` installs: build/deb.
+deb:
+	@$(MAKE) -s $(JOBS) CUDA=$(HOST_CUDA) all
+	@CUDA=$(HOST_CUDA) packaging/deb build/deb
+
+# The sources of the last commit.
+dist:
+	@packaging/dist build/dist
+
+.PHONY: install image deb dist
