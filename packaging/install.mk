@@ -59,6 +59,9 @@ INSTALLED := $(BUILD)/packaging/tfd.8=$(PREFIX)/share/man/man8/tfd.8 \
     $(BUILD)/packaging/tfd.pc=$(LIBDIR)/pkgconfig/tfd.pc \
     $(BUILD)/packaging/tfd@.service=$(UNITDIR)/tfd@.service \
     systemd/tfd.slice=$(UNITDIR)/tfd.slice \
+    systemd/tfd.target=$(UNITDIR)/tfd.target \
+    systemd/tfd-shared.conf=$(PREFIX)/share/doc/tfd/tfd-shared.conf \
+    systemd/tfd-onednn.conf=$(PREFIX)/share/doc/tfd/tfd-onednn.conf \
     systemd/tfd.env.example=$(PREFIX)/share/doc/tfd/tfd.env.example \
     systemd/tfd-gpu.conf=$(PREFIX)/share/doc/tfd/tfd-gpu.conf \
     $(BUILD)/libtfd.a=$(LIBDIR)/libtfd.a \
