@@ -21,6 +21,9 @@ $(MANUAL): packaging/manual.c $(BUILD)/libtfd.a
 $(BUILD)/packaging/tfd.8: $(MANUAL)
 	@$(MANUAL) man >$@
 
+$(BUILD)/packaging/tfd.conf.5: $(MANUAL)
+	@$(MANUAL) conf >$@
+
 $(BUILD)/packaging/tfd.bash: $(MANUAL)
 	@$(MANUAL) bash >$@
 
@@ -52,6 +55,7 @@ $(BUILD)/packaging/tfd.pc: packaging/tfd.pc.in FORCE
 
 # FROM=TO, below DESTDIR.
 INSTALLED := $(BUILD)/packaging/tfd.8=$(PREFIX)/share/man/man8/tfd.8 \
+    $(BUILD)/packaging/tfd.conf.5=$(PREFIX)/share/man/man5/tfd.conf.5 \
     $(BUILD)/packaging/tfd.bash=$(PREFIX)/share/bash-completion/completions/tfd \
     $(BUILD)/packaging/tfdctl.1=$(PREFIX)/share/man/man1/tfdctl.1 \
     $(BUILD)/packaging/tfdctl.bash=$(PREFIX)/share/bash-completion/completions/tfdctl \

@@ -1,8 +1,9 @@
 /*
- * manual.c - the manual page and the completion of bash, from the table of
- * options, so that neither can lag behind it.  `make install` runs it:
+ * manual.c - the manual pages and the completion of bash, from the table of
+ * options, so that none can lag behind it.  `make install` runs it:
  *
  *     manual man     tfd(8), for share/man/man8
+ *     manual conf    tfd.conf(5), for share/man/man5
  *     manual bash    for share/bash-completion/completions
  */
 #include "config/options.h"
@@ -115,6 +116,7 @@ static const char tail[] =
     ".TP\n.BR NOTIFY_SOCKET \", \" WATCHDOG_USEC\n"
     "Set by systemd: it is told of start, state, progress and stop.\n"
     ".SH FILES\n"
+    ".TP\n.I FILE\nof \\fB\\-\\-config\\fR: see\n.BR tfd.conf (5).\n"
     ".TP\n.I /etc/tfd/tfd.env\n"
     "The environment of all instances of the unit tfd@.service.\n"
     ".TP\n.I /etc/tfd/INSTANCE.env\n"
@@ -128,6 +130,7 @@ static const char tail[] =
     "\\-\\-worker_hosts=127.0.0.1:4001 &\n"
     ".fi\n"
     ".SH SEE ALSO\n"
+    ".BR tfd.conf (5),\n"
     ".BR systemd.service (5),\n"
     ".BR journalctl (1)\n";
 
@@ -139,6 +142,85 @@ static void put_man(void)
     fputs(head, stdout);
     put_options();
     fputs(tail, stdout);
+}
+
+/* ---- The file of --config -------------------------------------------------
+ */
+
+static const char conf_head[] =
+    ".SH NAME\n"
+    "tfd.conf \\- file of options for tfd\n"
+    ".SH DESCRIPTION\n"
+    "The file that\n"
+    ".B tfd \\-\\-config=\\fIFILE\\fR\n"
+    "reads, whatever its name is: a JSON object whose keys are the names of\n"
+    "the options of\n"
+    ".BR tfd (8).\n"
+    "Flags and TF_CONFIG win over it.  No file is read unless it is named.\n"
+    ".PP\n"
+    "A value is a text, as behind the flag; or a number, or true or false,\n"
+    "where the option takes such.  Lists of hosts, and options that may be\n"
+    "given several times, may be lists of texts.  \\fBcluster_spec\\fR may be\n"
+    "an object.  A key that is no option, a key twice and a value of another\n"
+    "type are errors, each with a line, and exit status 78.\n"
+    ".SH KEYS\n";
+
+static const char conf_tail[] =
+    ".SH EXAMPLES\n"
+    ".nf\n"
+    "{\n"
+    "  \"cluster_spec\": {\"ps\": [\"ps0:2222\"], \"worker\": "
+    "[\"w0:2222\"]},\n"
+    "  \"job_name\": \"worker\",\n"
+    "  \"file_root\": [\"/data\", \"/models\"],\n"
+    "  \"memory_limit\": \"8G\",\n"
+    "  \"threads\": 4\n"
+    "}\n"
+    ".fi\n"
+    ".SH SEE ALSO\n"
+    ".BR tfd (8)\n";
+
+/* What the reader of a key has to write. */
+static void put_key(const struct tfd_option *o)
+{
+    fputs(".TP\n\\fB", stdout);
+    put_roff(o->name);
+    fputs("\\fR (", stdout);
+    if (o->repeated || strstr(o->name, "_hosts"))
+        fputs("text or list, ", stdout);
+    put_roff(o->value ? o->value : "true or false");
+    fputs(")\n", stdout);
+    put_roff(o->help);
+    fputs("\n", stdout);
+    if (o->fallback) {
+        fputs("[", stdout);
+        put_roff(o->fallback);
+        fputs("]\n", stdout);
+    }
+}
+
+/* Options that make sense only on a command line are no keys. */
+static bool is_key(const struct tfd_option *o)
+{
+    static const char *const none[] = {"config", "help", "version",
+                                       "print_config", "check_config"};
+
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+        if (strcmp(o->name, none[i]) == 0)
+            return false;
+    return true;
+}
+
+static void put_conf(void)
+{
+    printf(".\\\" Made from the table of options; see packaging/manual.c.\n"
+           ".TH TFD.CONF 5 2026-11-27 \"tfd %s\" \"File formats\"\n",
+           TFD_VERSION);
+    fputs(conf_head, stdout);
+    for (size_t i = 0; i < tfd_option_count; i++)
+        if (is_key(&tfd_options[i]))
+            put_key(&tfd_options[i]);
+    fputs(conf_tail, stdout);
 }
 
 /* ---- Completion ---------------------------------------------------------- */
@@ -208,9 +290,11 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "man") == 0)
         put_man();
+    else if (argc == 2 && strcmp(argv[1], "conf") == 0)
+        put_conf();
     else if (argc == 2 && strcmp(argv[1], "bash") == 0)
         put_bash();
     else
-        return fprintf(stderr, "usage: manual man|bash\n"), 64;
+        return fprintf(stderr, "usage: manual man|conf|bash\n"), 64;
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }
