@@ -85,6 +85,11 @@ static enum tfd_code check_result(const struct tfd_batch *x,
     if (t->shape.rank == 0)
         return tfd_fail(st, TFD_FAILED_PRECONDITION,
                         "Batched output tensor has 0 dimensions");
+    if (t->shape.rank > TFD_RANK_MAX) /* its dimensions are packed */
+        return tfd_fail(st, TFD_UNIMPLEMENTED,
+                        "Batched output tensor has %d dimensions; at most %d "
+                        "are possible",
+                        t->shape.rank, TFD_RANK_MAX);
     if (t->shape.dim[0] == filled)
         return TFD_OK;
     return tfd_fail(

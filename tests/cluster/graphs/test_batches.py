@@ -114,6 +114,21 @@ def batches_are_joined_and_taken_apart(cluster):
                 np.testing.assert_array_equal(waits.end().value, np.full((i + 1, 3), i * i))
 
 
+@test(tfd_only=True, **PAIR)
+def results_of_many_dimensions_are_refused(cluster):
+    def longer(x):
+        return tf.reshape(x, tf.concat([tf.shape(x), tf.ones([8], tf.int32)], 0))
+
+    with graph(), tf.Session(cluster.target()) as session:
+        x = tf.placeholder(F, [None])
+        y = tf.nondifferentiable_batch_function(1, 4, 0)(longer)(x)
+        with expect(tf.errors.UnimplementedError, "has 9 dimensions; at most 8"):
+            session.run(y, {x: [1.0]})
+        into = tf.nondifferentiable_batch_function(1, 4, 0)(lambda x: x + 1)(longer(x))
+        with expect(tf.errors.UnimplementedError, "dimensions"):
+            session.run(into, {x: [1.0]})
+
+
 # ---- Cancelling --------------------------------------------------------------------
 
 
