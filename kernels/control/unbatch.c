@@ -20,6 +20,7 @@
 #include "common/base/container.h"
 #include "common/base/id_map.h"
 #include "common/thread/lock.h"
+#include "common/thread/pool.h"
 #include "config/limits.h"
 
 #include <inttypes.h>
@@ -27,6 +28,7 @@
 
 /* Elements that a text shows of what should have been one. */
 #define SHOWN 3
+#define DROPPED_AT_ONCE 256
 
 struct yard {
     int refs;             /* atomic: of the resource, and of each visit */
@@ -51,6 +53,8 @@ struct offer {
 struct visit {
     struct tfd_alarm alarm;
     struct tfd_cancel cancel;
+    struct tfd_job job; /* ends it when its time is up */
+    struct tfd_pool *pool;
     struct yard *yard; /* counted */
     struct visit *next, *previous;
     struct tfd_kctx *k;  /* waits; NULL: it does not any more */
@@ -85,7 +89,8 @@ static void place_free(struct tfd_resource *r)
 
     tfd_lock(&p->yard->lock);
     for (struct visit *v = p->yard->visits; v; v = v->next)
-        tfd_alarm_ring_now(&v->alarm);
+        if (!v->is_late)
+            tfd_alarm_ring_now(&v->alarm);
     tfd_unlock(&p->yard->lock);
     unref_yard(p->yard);
     free(p);
@@ -201,20 +206,34 @@ static void take_offer(struct offer *o, struct tfd_tensor *rows)
 
 /* ---- Ends of waiting ----------------------------------------------------- */
 
-/* On the loop thread. */
-static void time_is_up(struct tfd_alarm *a)
+/* The offers that are left, a few at a time, as others want the lock. */
+static void drop_offers(struct visit *v)
 {
-    struct visit *v = TFD_CONTAINER_OF(a, struct visit, alarm);
+    for (int64_t i = 0; i < v->offer_count; i += DROPPED_AT_ONCE) {
+        int64_t end = i + DROPPED_AT_ONCE;
+
+        tfd_lock(&v->yard->lock);
+        for (int64_t n = i; n < end && n < v->offer_count; n++) {
+            struct offer *o = &v->offer[n];
+
+            if (o->is_there)
+                (void)tfd_id_map_remove(&v->yard->offers, (uint64_t)o->id);
+            v->offers_left -= o->is_there;
+            o->is_there = false;
+        }
+        tfd_unlock(&v->yard->lock);
+    }
+}
+
+static void end_visit(struct tfd_job *job)
+{
+    struct visit *v = TFD_CONTAINER_OF(job, struct visit, job);
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_kctx *k;
 
+    drop_offers(v);
     tfd_lock(&v->yard->lock);
-    v->is_late = true;
     k = take_step(v);
-    for (int64_t i = 0; i < v->offer_count; i++)
-        if (v->offer[i].is_there)
-            (void)tfd_id_map_remove(&v->yard->offers, (uint64_t)v->offer[i].id);
-    v->offers_left = 0;
     unlink_visit(v);
     tfd_unlock(&v->yard->lock);
     if (k) {
@@ -223,6 +242,21 @@ static void time_is_up(struct tfd_alarm *a)
         finish_step(v, k, &st);
     }
     unref_visit(v);
+}
+
+/* On the loop thread, which has no time for a million offers. */
+static void time_is_up(struct tfd_alarm *a)
+{
+    struct visit *v = TFD_CONTAINER_OF(a, struct visit, alarm);
+
+    tfd_lock(&v->yard->lock);
+    v->is_late = true;
+    tfd_unlock(&v->yard->lock);
+    v->job.run = end_visit;
+    if (v->pool && v->offer_count > DROPPED_AT_ONCE)
+        tfd_pool_submit(v->pool, &v->job);
+    else
+        end_visit(&v->job);
 }
 
 /* What it brought for others stays until its time is up. */
@@ -484,6 +518,7 @@ static enum tfd_code new_visit(struct tfd_kctx *k, struct place *p, int64_t id,
     v->k = k;
     v->id = id;
     v->cancel.fn = visit_cancelled;
+    v->pool = tfd_rt_pool(k->rt);
     v->offer_count = offers;
     v->place = p;
     v->yard = p->yard;
