@@ -78,6 +78,8 @@ UNMEASURED["suppress_boxes"] = "its time is that of what is chosen"
 UNMEASURED["combine_boxes"] = "the same"
 UNMEASURED["distort_box"] = "it draws a few numbers"
 UNMEASURED["random_crop"] = "no graph of today has it; it copies rows"
+UNMEASURED["tile_grad"] = "no graph of today has it; it sums as Sum does"
+UNMEASURED["distributed_save"] = "it waits for a server that saves"
 UNMEASURED["project"] = "it is like CropAndResize, whose row there is"
 UNMEASURED["print"] = "it writes a line, or makes one"
 UNMEASURED.update(dict.fromkeys(("unicode_decode", "unicode_encode"),
