@@ -52,7 +52,7 @@ struct tfd_node {
 #define TFD_GRAPH_DEF_VERSION 2474
 
 struct tfd_versions {
-    int32_t producer, min_consumer; /* producer 0: not known yet */
+    int32_t producer, min_consumer; /* 0: the GraphDef does not say */
 };
 
 struct tfd_graph {
