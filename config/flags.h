@@ -91,12 +91,12 @@ struct tfd_config {
     int32_t stopped_code; /* exit code after SIGTERM or SIGINT */
     enum tfd_exit_when exit_when;
     int64_t exit_idle_ms;
-    char *log_level;       /* for tfd_log_level_parse() */
-    char *log_format;      /* "text", "json" */
-    int64_t slow_step_ms;  /* 0: no step is slow */
-    int32_t slow_factor;   /* of a plan's median; 0: the same */
+    char *log_level;        /* for tfd_log_level_parse() */
+    char *log_format;       /* "text", "json" */
+    int64_t slow_step_ms;   /* 0: no step is slow */
+    int32_t slow_factor;    /* of a plan's median; 0: the same */
     int64_t stuck_after_ms; /* 0: no step is stuck */
-    char *flight_recorder; /* NULL: none */
+    char *flight_recorder;  /* NULL: none */
 
     char *train;          /* NULL: serve only */
     char *checkpoint_dir; /* NULL: no checkpoints */

@@ -62,9 +62,10 @@
     X(67, tfd.Peer, MapMemory)                                 \
     X(68, tfd.Peer, CopyTensor)                                \
     X(69, tfd.Peer, Draining)                                  \
-    X(70, tfd.Peer, Operate)                                   \
-    X(71, tfd.Peer, GetTaskState)                              \
-    X(72, tensorflow.data.DispatcherService, Snapshot)         \
+    X(70, tfd.Peer, GetTaskState)                              \
+    X(71, tfd.Peer, GetStepWaits)                              \
+    X(72, tfd.Peer, Operate)                                   \
+    X(76, tensorflow.data.DispatcherService, Snapshot)         \
     X(80, grpc.health.v1.Health, Check)                        \
     X(81, grpc.health.v1.Health, Watch)
 

@@ -5,11 +5,12 @@
  * have started and not finished.  Each of them runs once in a step, so the same
  * set of them at two looks means that nothing has moved in between.
  */
+#define _GNU_SOURCE 1 /* memmem() */
 #include "daemon/worker/service/stuck_steps.h"
 
 #include "common/base/atomic.h"
 #include "common/base/container.h"
-#include "common/base/log.h"
+#include "common/proto/peer.pb.h"
 #include "common/resource/handle.h"
 #include "daemon/worker/run/step.h"
 #include "daemon/worker/service/worker_service.h"
@@ -31,7 +32,8 @@ struct wait_text {
     char text[WAITS_SIZE];
     size_t used;
     int ops;
-    uint64_t mark; /* of the set of them; 0: none */
+    uint64_t mark;                  /* of the set of them; 0: none */
+    char owes[TFD_DEVICE_NAME_MAX]; /* the task of the first tensor */
 };
 
 /* ---- What an op waits for ------------------------------------------------ */
@@ -57,6 +59,18 @@ static void add_literal(struct wait_text *w, const char *text)
     add_text(w, text, strlen(text));
 }
 
+/* "/job:ps/replica:0/task:0" of "/job:ps/replica:0/task:0/device:CPU:0". */
+static void note_owes(struct wait_text *w, struct tfd_str device)
+{
+    const char *end = memmem(device.data, device.size, "/device:", 8);
+    size_t size = end ? (size_t)(end - device.data) : device.size;
+
+    if (w->owes[0] || size >= sizeof(w->owes))
+        return;
+    memcpy(w->owes, device.data, size);
+    w->owes[size] = '\0';
+}
+
 /* The key is "DEVICE;INCARNATION;DEVICE;TENSOR", and the first is who owes. */
 static void add_tensor(struct wait_text *w, const struct tfd_exec_channel *ch)
 {
@@ -66,6 +80,7 @@ static void add_tensor(struct wait_text *w, const struct tfd_exec_channel *ch)
     add_name(w, tfd_str_of(tensor ? tensor + 1 : ch->key));
     add_literal(w, " of ");
     add_name(w, (struct tfd_str){ch->key, strcspn(ch->key, ";")});
+    note_owes(w, (struct tfd_str){ch->key, strcspn(ch->key, ";")});
 }
 
 static void add_counts(struct wait_text *w, const struct tfd_resource_facts *f)
@@ -139,7 +154,7 @@ static void look_at_ops(struct tfd_step *s, struct wait_text *w)
 {
     const struct tfd_iter *it = s->root;
 
-    w->text[0] = '\0';
+    w->text[0] = w->owes[0] = '\0';
     w->used = 0;
     w->ops = 0;
     w->mark = 0;
@@ -152,15 +167,18 @@ static void look_at_ops(struct tfd_step *s, struct wait_text *w)
     tfd_unlock(&s->lock);
 }
 
-static void tell_stuck(const struct tfd_step *s, const struct wait_text *w,
+static void tell_stuck(struct tfd_worker_service *worker,
+                       const struct tfd_step *s, const struct wait_text *w,
                        uint64_t waited_us)
 {
     const struct tfd_graph_entry *g = s->owner;
+    struct tfd_stuck_facts facts = {
+        .step = s->id, .waited_us = waited_us, .ops = w->ops};
 
-    tfd_log(TFD_LOG_WARN, "step_stuck",
-            "step=\"%lld\" session=%s seconds=%llu ops=%d waits=\"%s\"",
-            (long long)s->id, g->session->handle,
-            (unsigned long long)(waited_us / 1000000), w->ops, w->text);
+    snprintf(facts.session, sizeof(facts.session), "%s", g->session->handle);
+    snprintf(facts.waits, sizeof(facts.waits), "%s", w->text);
+    snprintf(facts.owes, sizeof(facts.owes), "%s", w->owes);
+    tfd_stuck_ask(worker, &facts);
 }
 
 static void look_at_step(struct tfd_worker_service *worker, struct tfd_step *s,
@@ -175,7 +193,7 @@ static void look_at_step(struct tfd_worker_service *worker, struct tfd_step *s,
         s->waits_since_us = now;
     } else if (!s->waits_told && now - s->waits_since_us >= limit_us) {
         s->waits_told = true;
-        tell_stuck(s, &w, now - s->waits_since_us);
+        tell_stuck(worker, s, &w, now - s->waits_since_us);
     }
 }
 
@@ -208,4 +226,42 @@ void tfd_stuck_steps_watch(struct tfd_worker_service *w)
 void tfd_stuck_steps_stop(struct tfd_worker_service *w)
 {
     tfd_timer_stop(&w->stuck_timer);
+    tfd_stuck_ask_stop(w);
+}
+
+/* ---- Being asked --------------------------------------------------------- */
+
+static int64_t asked_for(struct tfd_str proto, struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field f;
+    int64_t step = 0;
+
+    while (tfd_pb_next(&r, &f))
+        if (f.tag == tfd_StepWaits_step_id_tag)
+            step = tfd_pb_int64(&r, &f);
+    (void)!tfd_service_request_end(&r, st);
+    return step;
+}
+
+/* A step may have several parts here, of which one that waits is told. */
+void tfd_stuck_steps_answer(void *self, struct tfd_call *call)
+{
+    struct tfd_worker_service *worker = self;
+    struct tfd_status st = TFD_STATUS_INIT;
+    int64_t step = asked_for(call->in.proto, &st);
+    struct wait_text w = {.used = 0};
+    struct tfd_message m;
+
+    if (st.code != TFD_OK) {
+        tfd_call_fail(call, &st);
+        return;
+    }
+    for (struct tfd_step *s = worker->steps; s && w.ops == 0; s = s->next)
+        if (s->id == step)
+            look_at_ops(s, &w);
+    tfd_message_init(&m, call->native);
+    tfd_pb_put_str(&m.proto, tfd_StepWaits_text_tag, tfd_str_of(w.text));
+    tfd_pb_put_str(&m.proto, tfd_StepWaits_owes_tag, tfd_str_of(w.owes));
+    tfd_call_respond(call, &m);
 }

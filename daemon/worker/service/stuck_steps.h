@@ -8,8 +8,13 @@
  *     ops=2 waits="take: QueueDequeueV2 of queue inputs in ps (0 of 10);
  *     recv: tensor grad:0 of /job:ps/replica:0/task:0/device:CPU:0"
  *
- * A step has the same number on all tasks, so the task that owes a tensor says
- * in its own log what its part of the step waits for.
+ * Who owes a tensor is asked what its part of the step waits for, and so on to
+ * the cause, and the line says that, too:
+ *
+ *     waits="recv: tensor grad:0 of /job:ps/...; there take: QueueDequeueV2 of
+ *     queue tokens in ps (0 of 1)"
+ *
+ * A step has the same number on all tasks.
  *
  * What runs is not stuck, however long it takes, nor is a step with a loop or a
  * call of a function under way, of which it cannot be told.
@@ -22,9 +27,34 @@
 #ifndef TFD_DAEMON_WORKER_STUCK_STEPS_H
 #define TFD_DAEMON_WORKER_STUCK_STEPS_H
 
+#include "common/base/str.h"
+#include "daemon/worker_api.h"
+
+struct tfd_call;
 struct tfd_worker_service;
 
 void tfd_stuck_steps_watch(struct tfd_worker_service *w);
 void tfd_stuck_steps_stop(struct tfd_worker_service *w);
+/* The handler of GetStepWaits; self: the worker. */
+void tfd_stuck_steps_answer(void *self, struct tfd_call *call);
+
+/* ---- stuck_ask.c --------------------------------------------------------- */
+
+/* Of a step that is to be told: texts are terminated. */
+#define TFD_STUCK_WAITS_SIZE 3000
+struct tfd_stuck_facts {
+    int64_t step;
+    char session[TFD_SESSION_HANDLE_MAX + 1];
+    uint64_t waited_us;
+    int ops;
+    char waits[TFD_STUCK_WAITS_SIZE];
+    char owes[TFD_DEVICE_NAME_MAX]; /* a task; "": nobody */
+};
+
+/* Writes the line, at once or when others have said what they wait for. */
+void tfd_stuck_ask(struct tfd_worker_service *w,
+                   const struct tfd_stuck_facts *facts);
+/* The worker ends: those that are still asked are not told of. */
+void tfd_stuck_ask_stop(struct tfd_worker_service *w);
 
 #endif

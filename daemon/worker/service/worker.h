@@ -37,7 +37,7 @@ struct tfd_worker_options {
     int device_count;
     bool chains;              /* elementwise nodes may run as one (chains.h) */
     uint64_t session_idle_us; /* see task_session_idle.h; 0: for ever */
-    uint64_t stuck_after_us; /* see stuck_steps.h; 0: no step is stuck */
+    uint64_t stuck_after_us;  /* see stuck_steps.h; 0: no step is stuck */
     uint64_t peer_wait_us; /* for links that a graph pushes over; 0: for ever */
     /* A task's master opened a session here, and it has ended; for exit rules.
      * Numbers grow.  *stepped_us, the last step's time, lives as long as the

@@ -6,6 +6,7 @@
  * Texts and codes of failures are TensorFlow's: masters and clients tell a
  * restarted worker by them.
  */
+#include "daemon/worker/service/stuck_steps.h"
 #include "daemon/worker/service/task_session_use.h"
 #include "daemon/worker/service/partial_call.h"
 
@@ -402,6 +403,7 @@ void tfd_worker_bind(struct tfd_worker_service *w)
         {TFD_METHOD_PushTensors, tfd_worker_push_tensors},
         {TFD_METHOD_MapMemory, tfd_peer_map_memory},
         {TFD_METHOD_CopyTensor, tfd_peer_copy_tensor},
+        {TFD_METHOD_GetStepWaits, tfd_stuck_steps_answer},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

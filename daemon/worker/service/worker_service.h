@@ -51,6 +51,7 @@ struct tfd_worker_service {
     struct tfd_run_call *idle_calls;
     struct tfd_timer idle_timer;
     struct tfd_timer stuck_timer;
+    struct tfd_stuck_question *stuck_questions; /* stuck_ask.c */
     struct tfd_idle_question *questions;
     uint64_t abandoned;
     struct tfd_peers_follower follower; /* lost_peers.c */

@@ -1,6 +1,9 @@
 """A step that makes no progress is told, with what it waits for."""
+import signal
+
 from tests.cluster.client import graph, kept_session, tf
 from tests.cluster.cluster import Cluster, wait_until
+from tests.cluster.raw import Raw, code_of
 from tests.cluster.server.test_log import JSON, events, wait_event
 from tests.cluster.suite import test
 
@@ -52,8 +55,10 @@ def a_stuck_step_names_what_each_task_waits_for(server):
         assert there["waits"].startswith("take"), there
         assert there["waits"].endswith(
             "QueueDequeueV2 of queue tokens in ps (0 of 10)"), there
-        assert "tensor " in here["waits"] and "take" in here["waits"], here
-        assert " of /job:ps/replica:0/task:0" in here["waits"], here
+        tensor, _, cause = here["waits"].partition("; there ")
+        assert ": tensor edge_" in tensor and "take" in tensor, here
+        assert tensor.endswith(" of /job:ps/replica:0/task:0/device:CPU:0"), here
+        assert cause == there["waits"], (here, there)
         session.run(put)
         assert waiting.end() == 8
         # Once for a step.
@@ -62,7 +67,70 @@ def a_stuck_step_names_what_each_task_waits_for(server):
 
 
 @test(limit=60, tfd_only=True)
-def a_full_queue_and_a_lock_are_named(server):
+def the_cause_is_followed_from_task_to_task(server):
+    with Cluster(server, STUCK, ps=2, worker=1) as cluster, graph():
+        worker = cluster["worker", 0]
+        with tf.device("/job:ps/task:1"):
+            queue = tf.FIFOQueue(1, tf.float32, [()], shared_name="tokens")
+            taken = queue.dequeue(name="take")
+            put = queue.enqueue(4.0)
+        with tf.device("/job:ps/task:0"):
+            between = tf.negative(taken, name="between")
+        with tf.device("/job:worker/task:0"):
+            used = tf.multiply(between, 2.0, name="used")
+        session = kept_session(worker.target)
+        waiting = Waiting(session, used)
+        told = wait_event(worker, "step_stuck")
+        first, second, third = told["waits"].split("; there ")
+        assert " of /job:ps/replica:0/task:0/" in first, told
+        assert " of /job:ps/replica:0/task:1/" in second, told
+        assert third.endswith(
+            "QueueDequeueV2 of queue tokens in ps (0 of 1)"), told
+        session.run(put)
+        assert waiting.end() == -8
+
+
+@test(limit=60, tfd_only=True)
+def a_cause_that_does_not_answer(server):
+    """The line comes, and says so."""
+    with Cluster(server, STUCK + ["--peer_timeout=0", "--heartbeat_interval=0"],
+                 ps=1, worker=1) as cluster, graph():
+        ps, worker = cluster["ps", 0], cluster["worker", 0]
+        with tf.device("/job:ps/task:0"):
+            taken = tf.FIFOQueue(1, tf.float32, [()]).dequeue(name="take")
+        with tf.device("/job:worker/task:0"):
+            used = tf.multiply(taken, 2.0, name="used")
+        session = kept_session(worker.target)
+        waiting = Waiting(session, used)
+        wait_event(ps, "step_stuck")
+        ps.signal(signal.SIGSTOP)
+        second = Waiting(session, used)
+        try:
+            told = wait_event(worker, "step_stuck", 2)
+        finally:
+            ps.signal(signal.SIGCONT)
+        assert told["waits"].endswith("; there DEADLINE_EXCEEDED"), told
+        session.close()
+        waiting.end()
+        second.end()
+
+
+@test(limit=60, tfd_only=True)
+def questions_that_nobody_should_ask(server):
+    """Steps that are not there, and what is no question."""
+    method = "/tfd.Peer/GetStepWaits"
+    with Cluster(server, STUCK, worker=1) as cluster:
+        raw = Raw(cluster["worker", 0].address)
+        for unknown in (b"", b"\x08\x07", b"\x08" + b"\xff" * 9 + b"\x01",
+                        b"\x12\x03abc\x1a\x03xyz"):
+            assert raw.bytes(method, unknown) == b"", unknown
+        for damaged in (b"\x08", b"\xff" * 20, b"\x12\xff\xff\xff\x7fx"):
+            assert code_of(raw.bytes, method, damaged)[0] == "INTERNAL", damaged
+        assert cluster["worker", 0].alive()
+
+
+@test(limit=60, tfd_only=True)
+def a_full_queue_is_named(server):
     with Cluster(server, STUCK, worker=1) as cluster, graph():
         worker = cluster["worker", 0]
         queue = tf.FIFOQueue(2, tf.float32, shared_name="full")
