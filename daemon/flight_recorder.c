@@ -40,8 +40,8 @@ struct tfd_flight_recorder {
     struct flight_paths paths;
     struct tfd_step_ring copy; /* the thread's while it writes */
     struct tfd_step_origin origin;
-    const char *why;
-    uint64_t written_us; /* when the last one began; 0: there was none */
+    const char *why, *next_why; /* the first is the thread's as well */
+    uint64_t written_us;        /* when the last one began; 0: there was none */
     struct tfd_timer timer;
     pthread_t thread;
     bool has_thread;
@@ -201,6 +201,7 @@ static void write_now(struct tfd_flight_recorder *f)
     int error = ENOMEM;
 
     join_writer(f);
+    f->why = f->next_why;
     f->written_us = tfd_loop_now_us(f->o.loop);
     f->origin = origin_of(f);
     TFD_STORE_RELEASE(&f->done, 0);
@@ -240,7 +241,7 @@ void tfd_flight_recorder_write(struct tfd_flight_recorder *f, const char *why)
     }
     if (f->timer.slot >= 0)
         return; /* soon */
-    f->why = why;
+    f->next_why = why;
     if (f->written_us == 0 || (now - f->written_us >= PAUSE_US &&
                                (!f->has_thread || TFD_LOAD_ACQUIRE(&f->done))))
         write_now(f);

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -202,9 +203,10 @@ static void test_a_link_in_the_place_of_the_draft(void **state)
 
 static void fault(void)
 {
-    volatile int *nowhere = NULL;
+    char *page =
+        mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    *nowhere = 1;
+    *(volatile char *)page = 1;
 }
 
 /* The process ends as it would have, and the file is there. */
