@@ -476,7 +476,7 @@
 
 /* ---- What operators see -------------------------------------------------- */
 
-/* Steps whose times are remembered (daemon/master/session/step_ring.h): a few
+/* Steps whose times are remembered (daemon/master/record/step_ring.h): a few
  * seconds of a training, in 400 kB. */
 #define TFD_STEPS_KEPT_MAX 1000
 

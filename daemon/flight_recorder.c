@@ -15,7 +15,7 @@
 #include "common/base/log.h"
 #include "config/limits.h"
 #include "daemon/master/session/master.h"
-#include "daemon/master/session/step_ring.h"
+#include "daemon/master/record/step_ring.h"
 
 #include <errno.h>
 #include <fcntl.h>

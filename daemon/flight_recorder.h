@@ -1,6 +1,6 @@
 /*
  * flight_recorder.h - the last steps of this task's master, written to the file
- * of --flight_recorder as daemon/master/session/step_ring.h has them:
+ * of --flight_recorder as daemon/master/record/step_ring.h has them:
  *
  *     a step has timed out, SIGUSR1, a GPU is lost    by a thread of its own
  *     SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT        by their handler, which

@@ -5,7 +5,7 @@
 
 #include "common/base/clock.h"
 #include "daemon/master/session/master.h"
-#include "daemon/master/session/step_ring.h"
+#include "daemon/master/record/step_ring.h"
 #include "daemon/status/view.h"
 #include "rpc/core/peers.h"
 

@@ -1,6 +1,6 @@
 /*
  * steps_page.h - /steps: the last steps of this task's master, and those under
- * way, as JSON (daemon/master/session/step_ring.h has its fields).
+ * way, as JSON (daemon/master/record/step_ring.h has its fields).
  *
  * Threads: loop thread.
  */

@@ -91,7 +91,7 @@ BEGIN {
     beside["cuda/lib"] = "device"
     beside["daemon/master/service"] = "session"
     beside["daemon/master/facts"] = "session"
-    beside["daemon/master/session"] = "remote service"
+    beside["daemon/master/session"] = "record remote service"
     beside["daemon/worker/collective"] = "run state"
     beside["daemon/worker/compile"] = "exchange run state"
     beside["daemon/worker/exchange"] = "run service state"

@@ -29,7 +29,7 @@
 #include "common/measure/histogram.h"
 #include "daemon/master/session/build.h"
 #include "daemon/master/session/master.h"
-#include "daemon/master/session/step_ring.h"
+#include "daemon/master/record/step_ring.h"
 #include "rpc/conn/origin.h"
 
 /* More than there are rows of options. */

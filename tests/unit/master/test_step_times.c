@@ -6,7 +6,7 @@
 #include "tests/support/plan_rig.h"
 
 #include "config/limits.h"
-#include "daemon/master/session/step_ring.h"
+#include "daemon/master/record/step_ring.h"
 
 #include <jansson.h>
 

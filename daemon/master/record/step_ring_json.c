@@ -2,7 +2,7 @@
  * step_ring_json.c - the ring as JSON, with nothing that a signal handler may
  * not call: a record is put together in a fixed buffer, by hand.
  */
-#include "daemon/master/session/step_ring.h"
+#include "daemon/master/record/step_ring.h"
 
 #include <string.h>
 

@@ -35,8 +35,8 @@
  *
  * Threads: loop thread; tfd_step_ring_write() any, also a signal handler.
  */
-#ifndef TFD_DAEMON_MASTER_SESSION_STEP_RING_H
-#define TFD_DAEMON_MASTER_SESSION_STEP_RING_H
+#ifndef TFD_DAEMON_MASTER_RECORD_STEP_RING_H
+#define TFD_DAEMON_MASTER_RECORD_STEP_RING_H
 
 #include "common/base/str.h"
 

@@ -2,7 +2,7 @@
  * step_ring.c - see step_ring.h.  Memory that is not touched costs nothing, so
  * a ring takes what it may ever need at once.
  */
-#include "daemon/master/session/step_ring.h"
+#include "daemon/master/record/step_ring.h"
 
 #include "config/limits.h"
 
