@@ -38,6 +38,16 @@ static void put_name(const struct tfd_view *v, struct tfd_json_out *j, int i)
     tfd_json_out_text(j, "address", tfd_str_of(tfd_peers_address(v->peers, i)));
 }
 
+static void put_waiting_step(struct tfd_json_out *j,
+                             const struct tfd_waiting_step *w)
+{
+    tfd_json_out_open(j, NULL, '{');
+    tfd_json_out_id(j, "step", (uint64_t)w->step);
+    tfd_json_out_real(j, "seconds", (double)w->waited_us / 1e6, 3);
+    tfd_json_out_text(j, "waits", tfd_str_of(w->waits));
+    tfd_json_out_close(j, '}');
+}
+
 static void put_said(struct tfd_json_out *j, const struct tfd_task_state *s)
 {
     tfd_json_out_text(j, "version", tfd_str_of(s->version));
@@ -56,6 +66,10 @@ static void put_said(struct tfd_json_out *j, const struct tfd_task_state *s)
     put_count(j, "memory_limit_bytes", s->memory_limit);
     put_count(j, "resources", s->resources);
     put_count(j, "warnings", s->warnings);
+    tfd_json_out_open(j, "waiting", '[');
+    for (int i = 0; i < s->waiting_count; i++)
+        put_waiting_step(j, &s->waiting[i]);
+    tfd_json_out_close(j, ']');
 }
 
 static const char *protocol_of(const struct tfd_channel *ch)

@@ -7,6 +7,7 @@
 #include "daemon/eager/eager.h"
 #include "daemon/master/facts/session_facts.h"
 #include "daemon/worker/service/worker.h"
+#include "rpc/core/peers.h"
 
 #include <stdlib.h>
 
@@ -127,8 +128,34 @@ static int by_age(const void *a, const void *b)
     return (x->age_us < y->age_us) - (x->age_us > y->age_us);
 }
 
-/* The tasks whose parts have not ended, as far as that is known. */
-static void put_waits(struct tfd_json_out *j,
+/* What the task said its part of the step waits for; NULL: nothing. */
+static const char *said_of(const struct tfd_task_state *s, int64_t step)
+{
+    for (int i = 0; i < s->waiting_count; i++)
+        if (s->waiting[i].step == step)
+            return s->waiting[i].waits;
+    return NULL;
+}
+
+static const char *waits_on(const struct tfd_document *d,
+                            const struct tfd_task_state *own, const char *task,
+                            int64_t step)
+{
+    int i = tfd_peers_find(d->view->peers, tfd_str_of(task));
+    const struct tfd_roster_task *t;
+
+    if (i == tfd_peers_self(d->view->peers))
+        return said_of(own, step);
+    if (i < 0)
+        return NULL; /* of a session's own cluster */
+    t = tfd_roster_task(d->roster, i);
+    return t->spoke ? said_of(&t->said, step) : NULL;
+}
+
+/* The tasks whose parts have not ended, and what those wait for as far as they
+ * say so: what another part is to send, or what is the cause. */
+static void put_waits(const struct tfd_document *d,
+                      const struct tfd_task_state *own, struct tfd_json_out *j,
                       const struct tfd_master_step_facts *f)
 {
     int shown = 0;
@@ -136,6 +163,7 @@ static void put_waits(struct tfd_json_out *j,
     tfd_json_out_open(j, "waits", '[');
     for (int i = 0; i < f->parts && shown < NAMES_MAX; i++) {
         const char *task = tfd_master_step_owes(f->step, i);
+        const char *waits = task ? waits_on(d, own, task, f->id) : NULL;
 
         if (!task)
             continue;
@@ -143,12 +171,16 @@ static void put_waits(struct tfd_json_out *j,
         tfd_json_out_open(j, NULL, '{');
         tfd_json_out_text(j, "for", tfd_str_of("task"));
         tfd_json_out_text(j, "task", tfd_str_of(task));
+        if (waits)
+            tfd_json_out_text(j, "text", tfd_str_of(waits));
         tfd_json_out_close(j, '}');
     }
     tfd_json_out_close(j, ']');
 }
 
-static void put_step(struct list *l, const struct tfd_master_step_facts *f)
+static void put_step(const struct tfd_document *d,
+                     const struct tfd_task_state *own, struct list *l,
+                     const struct tfd_master_step_facts *f)
 {
     struct tfd_json_out *j = l->j;
 
@@ -160,7 +192,7 @@ static void put_step(struct list *l, const struct tfd_master_step_facts *f)
     put_seconds(j, "age_seconds", f->age_us);
     tfd_json_out_number(j, "parts", f->parts);
     tfd_json_out_number(j, "parts_running", f->pending);
-    put_waits(j, f);
+    put_waits(d, own, j, f);
     tfd_json_out_close(j, '}');
 }
 
@@ -170,8 +202,10 @@ void tfd_section_steps(const struct tfd_document *d, struct tfd_json_out *j,
 {
     struct tfd_master *m = d->view->master;
     struct steps s = {.room = tfd_master_step_count(m)};
+    struct tfd_task_state own;
     struct list l;
 
+    tfd_task_state_fill(d->view, &own);
     s.of = calloc((size_t)s.room + 1, sizeof(*s.of));
     if (!s.of)
         s.room = 0;
@@ -180,7 +214,7 @@ void tfd_section_steps(const struct tfd_document *d, struct tfd_json_out *j,
         qsort(s.of, (size_t)s.count, sizeof(*s.of), by_age);
     open_list(&l, j, key);
     for (int i = 0; i < s.count && i < TFD_STATUS_STEPS_MAX; i++)
-        put_step(&l, &s.of[i]);
+        put_step(d, &own, &l, &s.of[i]);
     close_list(&l, tfd_master_step_count(m));
     free(s.of);
 }

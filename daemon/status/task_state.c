@@ -10,6 +10,7 @@
 #include "config/version.h"
 #include "daemon/eager/eager.h"
 #include "daemon/master/facts/session_facts.h"
+#include "daemon/worker/service/stuck_steps.h"
 #include "daemon/worker/service/worker.h"
 #include "rpc/core/peers.h"
 
@@ -59,6 +60,28 @@ static void note_oldest(void *ctx, const struct tfd_master_step_facts *f)
         *oldest = f->age_us;
 }
 
+/* Those that wait for longest stay. */
+static void note_waiting(void *ctx, const struct tfd_stuck_step *step)
+{
+    struct tfd_task_state *s = ctx;
+    int at = s->waiting_count;
+
+    if (!*step->waits)
+        return;
+    while (at > 0 && s->waiting[at - 1].waited_us < step->waited_us)
+        at--;
+    if (at == TFD_TASK_STATE_WAITING_MAX)
+        return;
+    if (s->waiting_count < TFD_TASK_STATE_WAITING_MAX)
+        s->waiting_count++;
+    memmove(&s->waiting[at + 1], &s->waiting[at],
+            (size_t)(s->waiting_count - 1 - at) * sizeof(s->waiting[0]));
+    s->waiting[at].step = step->step;
+    s->waiting[at].waited_us = step->waited_us;
+    snprintf(s->waiting[at].waits, sizeof(s->waiting[at].waits), "%.*s",
+             TFD_TASK_STATE_WAITS_SIZE - 1, step->waits);
+}
+
 static void fill_work(const struct tfd_view *v, struct tfd_task_state *s)
 {
     struct tfd_worker_counts worker = tfd_worker_counts(v->worker);
@@ -74,6 +97,7 @@ static void fill_work(const struct tfd_view *v, struct tfd_task_state *s)
     s->worker_steps_done = worker.steps_done;
     s->resources = (uint64_t)worker.resources;
     tfd_session_facts_steps(v->master, note_oldest, &s->oldest_step_us);
+    tfd_stuck_steps_each(v->worker, TFD_STATUS_STEPS_MAX, note_waiting, s);
 }
 
 void tfd_task_state_fill(const struct tfd_view *v, struct tfd_task_state *out)
@@ -106,6 +130,16 @@ void tfd_task_state_encode(struct tfd_bytes *b, const struct tfd_task_state *s)
     tfd_pb_put_fixed64(b, tfd_TaskState_incarnation_tag, s->incarnation);
     for (size_t i = 0; i < NUMBER_COUNT; i++)
         tfd_pb_put_int(b, numbers[i].tag, (int64_t)*number_of(&copy, i));
+    for (int i = 0; i < s->waiting_count; i++) {
+        size_t mark = tfd_pb_begin(b, tfd_TaskState_waiting_tag);
+
+        tfd_pb_put_int(b, tfd_WaitingStep_step_tag, s->waiting[i].step);
+        tfd_pb_put_int(b, tfd_WaitingStep_waited_us_tag,
+                       (int64_t)s->waiting[i].waited_us);
+        tfd_pb_put_str(b, tfd_WaitingStep_waits_tag,
+                       tfd_str_of(s->waiting[i].waits));
+        tfd_pb_finish(b, mark);
+    }
 }
 
 static void copy_text(char *to, size_t room, struct tfd_str from)
@@ -125,6 +159,29 @@ static void take_number(struct tfd_task_state *s, struct tfd_pb_reader *r,
             *number_of(s, i) = (uint64_t)tfd_pb_int64(r, f);
 }
 
+/* Beyond those that there is room for they are left out. */
+static enum tfd_code read_waiting(struct tfd_str proto,
+                                  struct tfd_task_state *s,
+                                  struct tfd_status *st)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_waiting_step *step = &s->waiting[s->waiting_count];
+    struct tfd_pb_field f;
+
+    if (s->waiting_count == TFD_TASK_STATE_WAITING_MAX)
+        return TFD_OK;
+    while (tfd_pb_next(&r, &f)) {
+        if (f.tag == tfd_WaitingStep_step_tag)
+            step->step = tfd_pb_int64(&r, &f);
+        else if (f.tag == tfd_WaitingStep_waited_us_tag)
+            step->waited_us = (uint64_t)tfd_pb_int64(&r, &f);
+        else if (f.tag == tfd_WaitingStep_waits_tag)
+            copy_text(step->waits, sizeof(step->waits), tfd_pb_str(&r, &f));
+    }
+    s->waiting_count++;
+    return tfd_pb_end(&r, "WaitingStep", st);
+}
+
 enum tfd_code tfd_task_state_decode(struct tfd_str proto,
                                     struct tfd_task_state *out,
                                     struct tfd_status *st)
@@ -140,6 +197,8 @@ enum tfd_code tfd_task_state_decode(struct tfd_str proto,
             copy_text(out->version, sizeof(out->version), tfd_pb_str(&r, &f));
         else if (f.tag == tfd_TaskState_incarnation_tag)
             out->incarnation = f.number;
+        else if (f.tag == tfd_TaskState_waiting_tag)
+            TFD_TRY(read_waiting(tfd_pb_str(&r, &f), out, st));
         else
             take_number(out, &r, &f);
     }

@@ -9,6 +9,16 @@
 
 #include "daemon/status/view.h"
 
+#define TFD_TASK_STATE_WAITING_MAX 4
+#define TFD_TASK_STATE_WAITS_SIZE 200
+
+/* A step that waits on that task, and for what. */
+struct tfd_waiting_step {
+    int64_t step;
+    uint64_t waited_us;
+    char waits[TFD_TASK_STATE_WAITS_SIZE];
+};
+
 struct tfd_task_state {
     char task[256];
     char version[32];
@@ -18,6 +28,8 @@ struct tfd_task_state {
     uint64_t steps_running, steps_done, steps_us, oldest_step_us;
     uint64_t worker_steps_running, worker_steps_done;
     uint64_t memory_bytes, memory_limit, resources, warnings;
+    int waiting_count;
+    struct tfd_waiting_step waiting[TFD_TASK_STATE_WAITING_MAX];
 };
 
 void tfd_task_state_fill(const struct tfd_view *v, struct tfd_task_state *out);

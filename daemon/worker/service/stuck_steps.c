@@ -265,3 +265,29 @@ void tfd_stuck_steps_answer(void *self, struct tfd_call *call)
     tfd_pb_put_str(&m.proto, tfd_StepWaits_owes_tag, tfd_str_of(w.owes));
     tfd_call_respond(call, &m);
 }
+
+static void tell_step(struct tfd_step *s, uint64_t now,
+                      void (*fn)(void *ctx, const struct tfd_stuck_step *s),
+                      void *ctx)
+{
+    const struct tfd_graph_entry *g = s->owner;
+    struct tfd_stuck_step told = {.step = s->id};
+    struct wait_text w;
+
+    look_at_ops(s, &w);
+    if (w.mark != 0 && w.mark == s->waits_mark)
+        told.waited_us = now - s->waits_since_us;
+    told.session = g->session->handle;
+    told.waits = w.text;
+    fn(ctx, &told);
+}
+
+void tfd_stuck_steps_each(const struct tfd_worker_service *w, int max,
+                          void (*fn)(void *ctx, const struct tfd_stuck_step *s),
+                          void *ctx)
+{
+    uint64_t now = tfd_loop_now_us(w->options.loop);
+
+    for (struct tfd_step *s = w->steps; s && max > 0; s = s->next, max--)
+        tell_step(s, now, fn, ctx);
+}

@@ -38,6 +38,18 @@ void tfd_stuck_steps_stop(struct tfd_worker_service *w);
 /* The handler of GetStepWaits; self: the worker. */
 void tfd_stuck_steps_answer(void *self, struct tfd_call *call);
 
+/* What a running step waits for right now, in the words of the log, and since
+ * when it was seen to; "": it does not, or nobody can say. */
+struct tfd_stuck_step {
+    int64_t step;
+    uint64_t waited_us;
+    const char *session, *waits; /* for the call */
+};
+/* Of `max` running steps at most, the youngest first. */
+void tfd_stuck_steps_each(const struct tfd_worker_service *w, int max,
+                          void (*fn)(void *ctx, const struct tfd_stuck_step *s),
+                          void *ctx);
+
 /* ---- stuck_ask.c --------------------------------------------------------- */
 
 /* Of a step that is to be told: texts are terminated. */

@@ -99,7 +99,7 @@ def sessions_plans_and_variables_are_told(server):
 
 
 @test(**TFD)
-def a_running_step_says_which_task_owes_it(server):
+def a_running_step_says_what_it_waits_for_on_which_task(server):
     with Cluster(server, ps=1, worker=1) as cluster, graph():
         with tf.device("/job:ps"):
             queue = tf.queue.FIFOQueue(1, [tf.float32], shared_name="empty")
@@ -113,6 +113,18 @@ def a_running_step_says_which_task_owes_it(server):
         (row,) = wait_until(step, 10, "the step")
         assert row["parts_running"] >= 1, row
         assert any("/job:ps/" in w["task"] for w in row["waits"]), row
+
+        def cause():
+            """What the ps says its part waits for, heard by the worker."""
+            return [w["text"] for s in step() for w in s["waits"]
+                    if "/job:ps/" in w["task"] and "text" in w]
+
+        (text,) = wait_until(cause, 10, "the cause")
+        assert "QueueDequeue" in text and "queue empty" in text, text
+        assert "(0 of 1)" in text, text
+        (said,) = [w for t in read(cluster["worker", 0])[0]["cluster"]["tasks"]
+                   if t["job"] == "ps" for w in t["waiting"]]
+        assert said["step"] == row["step"] and said["waits"] == text, said
         there, _ = read(cluster["ps", 0])
         (row,) = rows(there, "resources", kind="queue")
         assert row["takes_wait"] and not row["puts_wait"], row

@@ -91,8 +91,9 @@ def a_dead_and_a_stuck_task_are_seen(server):
         assert said.startswith("3 tasks need a look"), said
         assert browser.value("document.querySelector('#tasks tbody tr td')"
                              ".textContent").startswith("\u2715")
-        assert "/job:ps/" in browser.value(
+        text = browser.value(
             "document.querySelector('#steps tbody tr').textContent")
+        assert "/job:ps/task:0 (" in text and "queue tokens" in text, text
         browser.picture("page-stuck")
 
         # One click to a task; the keyboard does the same, and leaves again.

@@ -141,6 +141,8 @@ static void test_a_state_comes_back(void **state)
                                 .incarnation = UINT64_MAX,
                                 .steps_done = 7,
                                 .draining = 1,
+                                .waiting_count = 1,
+                                .waiting = {{-1, 5, "take: of queue q"}},
                                 .warnings = UINT64_MAX};
     struct tfd_task_state out;
     struct tfd_bytes b;
@@ -174,14 +176,30 @@ static void test_states_that_are_refused_or_cut(void **state)
                      TFD_INVALID_ARGUMENT);
     assert_int_equal(tfd_task_state_decode(TFD_STR("\x22\x01x"), &out, NULL),
                      TFD_INVALID_ARGUMENT);
+    /* A waiting step that is none. */
+    assert_int_equal(
+        tfd_task_state_decode(TFD_STR("\x92\x01\x01\xff"), &out, NULL),
+        TFD_INVALID_ARGUMENT);
     memset(large, 'v', sizeof(large));
     tfd_bytes_init(&b, 100000);
     tfd_pb_put_str(&b, tfd_TaskState_version_tag,
                    (struct tfd_str){large, sizeof(large)});
     tfd_pb_put_str(&b, 1000, TFD_STR("a field of a later version"));
+    for (int i = 0; i < 100; i++) {
+        size_t mark = tfd_pb_begin(&b, tfd_TaskState_waiting_tag);
+
+        tfd_pb_put_int(&b, tfd_WaitingStep_step_tag, i + 1);
+        tfd_pb_put_str(&b, tfd_WaitingStep_waits_tag,
+                       (struct tfd_str){large, i == 0 ? 300 : 2});
+        tfd_pb_finish(&b, mark);
+    }
     assert_int_equal(tfd_task_state_decode(tfd_bytes_view(&b), &out, NULL),
                      TFD_OK);
     assert_int_equal(strlen(out.version), sizeof(out.version) - 1);
+    assert_int_equal(out.waiting_count, TFD_TASK_STATE_WAITING_MAX);
+    assert_int_equal(strlen(out.waiting[0].waits),
+                     TFD_TASK_STATE_WAITS_SIZE - 1);
+    assert_int_equal(out.waiting[3].step, 4);
     tfd_bytes_deinit(&b);
 }
 
