@@ -10,6 +10,7 @@ import grpc
 
 from tests.cluster.client import graph, kept_session, np, plain_config, tf
 from tests.cluster.cluster import Cluster, tensorflow_server, wait_until
+from tests.cluster.eager.contexts import context, give, run
 from tests.cluster.faults import wire
 from tests.cluster.faults.test_kills import outcome
 from tests.cluster.status.document import SIZE_MAX, read, states
@@ -134,6 +135,24 @@ def a_running_step_says_what_it_waits_for_on_which_task(server):
         session.close()
         thread.join(10)
         assert errors, "the step ended well"
+
+
+@test(**ONE)
+def contexts_of_coordinators_are_told(cluster):
+    task = cluster["worker", 0]
+    number = (1 << 62) + 5  # no double has it
+    with context(cluster, number) as c:
+        c.enqueue(give(1, [[1, 2], [3, 4]]),
+                  run(2, "MatMul", 1, 1, T=tf.float32))
+        assert c.value(2) == [[7, 10], [15, 22]]
+        document, _ = read(task)
+        (row,) = document["contexts"]["list"]
+        assert row["context"] == str(number), row
+        assert row["values"] == 2 and row["runs_done"] >= 1, row
+        assert row["client"] and row["age_seconds"] >= row["idle_seconds"]
+        (own,) = document["cluster"]["tasks"]
+        assert own["contexts"] == 1, own
+    assert read(task)[0]["contexts"] == {"list": [], "count": 0, "more": 0}
 
 
 @test(limit=60, **TFD)
