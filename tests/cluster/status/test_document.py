@@ -355,6 +355,25 @@ def readers_that_leave_while_it_is_written_do_no_harm(server):
         silent.close()
 
 
+@test(limit=60, **TFD)
+def a_task_stops_while_readers_wait(server):
+    with Cluster(server, start=False, worker=2) as cluster:
+        silent = socket.create_server(("127.0.0.1", 0))
+        cluster.spec["worker"][1] = "127.0.0.1:%d" % silent.getsockname()[1]
+        cluster.start("worker", 0)
+        task = cluster["worker", 0]
+        readers = [wire.connect(task.port) for _ in range(100)]
+        for reader in readers:  # beyond 64 nobody waits
+            reader.sendall(b"GET /status.json HTTP/1.1\r\n\r\n")
+        task.signal(signal.SIGTERM)
+        assert task.exit_code() == 0, task.log_tail()
+        for reader in readers:
+            received = wire.read_to_end(reader, 5)
+            assert received in (b"",) or b"200 OK" in received, received
+            reader.close()
+        silent.close()
+
+
 @test(limit=120, **TFD)
 def it_is_small_and_quick_with_many_tasks_and_variables(server):
     with Cluster(server, start=False, worker=1) as cluster, graph():
