@@ -201,7 +201,7 @@ static void put_text(FILE *to, const char *text, size_t width)
 }
 
 static void put_cell(const struct cells *t, size_t k, const char *text,
-                     const char *colour)
+                     const char *colour, bool last)
 {
     FILE *to = t->ctl->to;
     size_t width = width_of(text), room = t->width[k];
@@ -214,10 +214,25 @@ static void put_cell(const struct cells *t, size_t k, const char *text,
     put_text(to, text, room);
     if (colour)
         fputs("\033[0m", to);
-    if (k + 1 == t->count)
+    if (last)
         fputc('\n', to);
     else
         fprintf(to, "%*s", (t->right[k] ? 0 : blanks) + GAP, "");
+}
+
+/* Without blanks behind the last cell that has something. */
+static void put_row(const struct cells *t, char *const *texts, bool coloured)
+{
+    size_t shown = t->count;
+
+    while (shown > 1 && texts[shown - 1] && !*texts[shown - 1])
+        shown--;
+    for (size_t k = 0; k < shown; k++) {
+        const char *text = texts[k] ? texts[k] : "-";
+
+        put_cell(t, k, text, coloured ? colour_of(t, k, text) : NULL,
+                 k + 1 == shown);
+    }
 }
 
 void tfd_ctl_table(const struct tfd_ctl *c, const json_t *rows,
@@ -234,13 +249,11 @@ void tfd_ctl_table(const struct tfd_ctl *c, const json_t *rows,
     if (room > 0)
         fit(&t, room);
     for (size_t k = 0; k < count; k++)
-        put_cell(&t, k, columns[k].title, room > 0 ? "1" : NULL);
-    for (size_t i = 0; i < t.row_count * count; i++) {
-        const char *text = t.text[i] ? t.text[i] : "-";
-
-        put_cell(&t, i % count, text,
-                 room > 0 ? colour_of(&t, i % count, text) : NULL);
+        put_cell(&t, k, columns[k].title, room > 0 ? "1" : NULL,
+                 k + 1 == count);
+    for (size_t i = 0; i < t.row_count; i++)
+        put_row(&t, &t.text[i * count], room > 0);
+    for (size_t i = 0; i < t.row_count * count; i++)
         free(t.text[i]);
-    }
     free(t.text);
 }

@@ -7,6 +7,8 @@ import tempfile
 import time
 from urllib.request import urlopen
 
+import grpc
+
 from tests.cluster.client import expect, graph, np, tf
 from tests.cluster.cluster import Cluster, tensorflow_server, wait_until
 from tests.cluster.ctl.ctl import (DONE, NO, PROGRAM, REFUSED, UNREACHABLE,
@@ -144,6 +146,29 @@ def the_level_of_the_log_changes_what_is_logged(server):
             assert code == REFUSED and "warn" in said, (level, code, said)
         bad(USAGE, ["usage"], "log-level", "info", "debug", at(cluster))
         assert good("log-level", at(cluster)) == "error\n"
+
+
+@test(limit=60)
+def what_is_no_request_of_an_operator_changes_nothing(server):
+    with Cluster(server, worker=1) as cluster:
+        task = cluster["worker", 0]
+        with grpc.insecure_channel(task.address) as channel:
+            operate = channel.unary_unary("/tfd.Peer/Operate")
+            for request, code in [
+                    (b"\xff", "INTERNAL"), (b"\x0a\x7fx", "INTERNAL"),
+                    (b"\x0a\x05debug\x10", "INTERNAL"),
+                    (b"\x08\x01", "INTERNAL"), (b"\x12\x01x", "INTERNAL"),
+                    (b"\x0a\x05debu\x00\x10\x01", "INVALID_ARGUMENT"),
+                    (b"\x0a\x04loud\x10\x01", "INVALID_ARGUMENT")]:
+                try:
+                    raise AssertionError(operate(request, timeout=10))
+                except grpc.RpcError as error:
+                    assert error.code().name == code, (request, error)
+            # Fields of later versions are passed over.
+            assert b"info" in operate(b"\x9a\x06\x01x\xa0\x06\x07",
+                                      timeout=10)
+        assert good("log-level", at(cluster)) == "info\n"
+        assert task.alive()
 
 
 @test(**PAIR)
