@@ -11,6 +11,7 @@
 #include "kernels/io/file_draft.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #define SLICES_MAX ((size_t)1 << 28)
 
@@ -37,6 +38,13 @@ static enum tfd_code open_names(struct tfd_ctl_bundle *b, struct tfd_status *st)
     return rc;
 }
 
+static bool is_first_format(const char *prefix)
+{
+    struct stat s;
+
+    return stat(prefix, &s) == 0 && S_ISREG(s.st_mode);
+}
+
 int tfd_ctl_bundle_open(struct tfd_ctl *c, const char *prefix,
                         struct tfd_ctl_bundle *b)
 {
@@ -56,6 +64,12 @@ int tfd_ctl_bundle_open(struct tfd_ctl *c, const char *prefix,
     code = st.code == TFD_DATA_LOSS || st.code == TFD_OUT_OF_RANGE
                ? TFD_CTL_NO
                : TFD_CTL_UNREADABLE;
+    if (st.code == TFD_NOT_FOUND && is_first_format(prefix))
+        return tfd_ctl_fail(c, code,
+                            "%s: a file, as checkpoints of format V1 are, "
+                            "which are not read; save it with Saver's "
+                            "write_version V2",
+                            prefix);
     if (strncmp(st.text, prefix, strlen(prefix)) == 0)
         return tfd_ctl_fail(c, code, "%s", st.text);
     return tfd_ctl_fail(c, code, "%s.index: %s", prefix, st.text);

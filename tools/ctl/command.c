@@ -11,6 +11,7 @@
 #include "config/value.h"
 #include "config/version.h"
 
+#include <errno.h>
 #include <string.h>
 
 static int fail_usage(const struct tfd_ctl *c, const struct tfd_ctl_verb *v)
@@ -94,6 +95,15 @@ static int do_command(struct tfd_ctl *c, int argc, char *const argv[])
     return run_verb(c, argc, argv);
 }
 
+/* Whoever reads no further, as head(1), wants to hear no more. */
+static int fail_write(int code, FILE *err)
+{
+    if (errno == EPIPE)
+        return code;
+    fprintf(err, "tfdctl: the answer cannot be written\n");
+    return TFD_CTL_OS;
+}
+
 int tfd_ctl_main(int argc, char *const argv[], FILE *to, FILE *err)
 {
     struct tfd_ctl c = {.to = to, .err = err, .verb = ""};
@@ -107,10 +117,8 @@ int tfd_ctl_main(int argc, char *const argv[], FILE *to, FILE *err)
     c.word_count = tool.word_count;
     if (code == TFD_FLAGS_RUN)
         code = do_command(&c, argc, argv);
-    if (fflush(to) != 0 && code == TFD_CTL_DONE) {
-        fprintf(err, "tfdctl: the answer cannot be written\n");
-        code = TFD_CTL_OS;
-    }
+    if (fflush(to) != 0 || ferror(to))
+        code = fail_write(code, err);
     tfd_ctl_options_deinit(&c);
     return code;
 }

@@ -183,6 +183,8 @@ def a_shortened_or_lost_file_is_damage(_):
             bad(UNREADABLE, [index, "No such file"], "checkpoint", verb,
                 prefix)
         bad(UNREADABLE, [folder], "checkpoint", "verify", folder)
+        open(prefix, "w").close()
+        bad(UNREADABLE, ["format V1"], "checkpoint", "verify", prefix)
 
 
 @test()
