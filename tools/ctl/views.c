@@ -87,6 +87,13 @@ static const struct tfd_ctl_column running_columns[] = {
     {"WAITS FOR", "waits_for", TFD_CTL_PLAIN},
 };
 
+static const struct tfd_ctl_column waiting_columns[] = {
+    {"STEP", "step", TFD_CTL_PLAIN},
+    {"TASK", "task", TFD_CTL_PLAIN},
+    {"SINCE", "seconds", TFD_CTL_SECONDS},
+    {"WAITS FOR", "waits", TFD_CTL_PLAIN},
+};
+
 static const struct tfd_ctl_column kept_columns[] = {
     {"STEP", "step", TFD_CTL_PLAIN},
     {"NAME", "name", TFD_CTL_PLAIN},
@@ -143,25 +150,20 @@ static void add_text(char *text, const char *before, const json_t *value)
                  json_string_value(value));
 }
 
-/* What a step waits for, as one text beside the list of it. */
+/* The tasks that owe a step something, with what each says of it, as one text
+ * beside the list. */
 static void describe_waits(json_t *step)
 {
     char text[WAITS_SIZE] = "";
-    const char *key;
-    json_t *wait, *value;
+    json_t *wait;
     size_t i;
 
     if (!json_is_object(step) || json_object_get(step, "waits_for"))
         return;
     json_array_foreach(json_object_get(step, "waits"), i, wait)
     {
-        const char *before = i > 0 ? ", " : " ";
-
-        json_object_foreach(wait, key, value)
-        {
-            add_text(text, before, value);
-            before = " ";
-        }
+        add_text(text, ", ", json_object_get(wait, "task"));
+        add_text(text, ": ", json_object_get(wait, "text"));
     }
     if (*text)
         json_object_set_new(step, "waits_for", tfd_ctl_text(tfd_str_of(text)));
@@ -240,7 +242,26 @@ int tfd_ctl_variables(struct tfd_ctl *c)
 
 /* ---- Steps --------------------------------------------------------------- */
 
-/* Both pages as one document: {"running": ..., "kept": ...}. */
+/* What waits on each task of the cluster, of whatever session. */
+static json_t *waiting_of(const json_t *doc)
+{
+    json_t *all = json_array(), *task, *wait, *row;
+    size_t i, k;
+
+    json_array_foreach(list_of(doc, "cluster.tasks"), i, task)
+    {
+        json_array_foreach(json_object_get(task, "waiting"), k, wait)
+        {
+            row = json_is_object(wait) ? json_copy(wait) : NULL;
+            if (row && json_is_string(json_object_get(task, "name")))
+                json_object_set(row, "task", json_object_get(task, "name"));
+            json_array_append_new(all, row);
+        }
+    }
+    return all;
+}
+
+/* Both pages as one document: {"running", "waiting", "kept"}. */
 static int get_steps(struct tfd_ctl *c, json_t **both)
 {
     json_t *doc, *kept = NULL, *list;
@@ -251,6 +272,7 @@ static int get_steps(struct tfd_ctl *c, json_t **both)
         list = list_of(doc, "steps");
         if (list)
             json_object_set(*both, "running", list);
+        json_object_set_new(*both, "waiting", waiting_of(doc));
         code = tfd_ctl_status_get(c, "/steps", &kept);
     }
     list = json_object_get(kept, "kept");
@@ -264,6 +286,7 @@ static int get_steps(struct tfd_ctl *c, json_t **both)
 int tfd_ctl_steps(struct tfd_ctl *c)
 {
     static const struct view views[] = {VIEW("running", running_columns),
+                                        VIEW("waiting", waiting_columns),
                                         VIEW("kept", kept_columns)};
     int64_t rows_max = c->steps > 0 ? c->steps
                        : c->json    ? INT64_MAX
@@ -272,7 +295,7 @@ int tfd_ctl_steps(struct tfd_ctl *c)
     int code = get_steps(c, &both);
 
     if (code == TFD_CTL_DONE)
-        code = show_lists(c, both, views, 2, rows_max);
+        code = show_lists(c, both, views, 3, rows_max);
     json_decref(both);
     return code;
 }

@@ -104,6 +104,10 @@ def a_step_that_waits_says_for_whom(server):
             row = wait_until(lambda: document("steps", at(task))["running"],
                              20, "a step")[0]
             assert any("/job:ps" in json.dumps(w) for w in row["waits"]), row
+            wait_until(lambda: any("q" in w["waits"] for w in document(
+                "steps", at(task))["waiting"]), 30, "what it waits for")
+            text = good("steps", at(task))
+            assert "waiting: " in text and row["step"] in text, text
             text = good("top", "--once", at(task))
             assert "/job:ps/replica:0/task:0" in text, text
         finally:
