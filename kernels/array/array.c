@@ -190,13 +190,15 @@ static enum tfd_code reshape_shape(struct tfd_shape_ctx *s,
             out->rank = (int)s->in[1].dim[0];
             for (int d = 0; d < out->rank; d++)
                 out->dim[d] = TFD_DIM_UNKNOWN;
+            if (out->rank == 1 && n >= 0)
+                out->dim[0] = n;
         }
         return TFD_OK;
     }
     sizes = tfd_check_as_vector(s->value[1]);
     TFD_TRY(tfd_check_shape_value(&sizes, true, out, st));
     TFD_TRY(read_wanted(out, &w, st));
-    if (w.unknown >= 0 && n > 0 && !w.zero && n % w.known == 0)
+    if (w.unknown >= 0 && n >= 0 && !w.zero && n % w.known == 0)
         out->dim[w.unknown] = n / w.known;
     return TFD_OK;
 }

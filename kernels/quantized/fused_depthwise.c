@@ -20,6 +20,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/op_memory.h"
 #include "kernels/quantized/fused_end.h"
+#include "kernels/quantized/quantized_shape.h"
 
 /* What an op does with its sums. */
 struct depthwise_op {
@@ -414,15 +415,6 @@ static enum tfd_code depthwise_prepare(const struct tfd_prepare *p, void *state,
 
 /* ---- Tables -------------------------------------------------------------- */
 
-static enum tfd_code depthwise_infer(struct tfd_shape_ctx *s,
-                                     struct tfd_status *st)
-{
-    (void)st;
-    for (int i = 0; i < s->out_count; i++)
-        s->out[i] = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
-    return TFD_OK;
-}
-
 #define IMAGES "input: Tinput, filter: Tfilter, "
 #define RANGES \
     "min_input: float, max_input: float, min_filter: float, max_filter: float"
@@ -437,7 +429,7 @@ static enum tfd_code depthwise_infer(struct tfd_shape_ctx *s,
         .name = name_, .inputs = inputs_,                                    \
         .outputs = "output: out_type, min_output: float, max_output: float", \
         .attrs = IMAGE_TYPES types_ WINDOWS list_, .key = "Tinput",          \
-        .shape = depthwise_infer,                                            \
+        .shape = tfd_quantized_shape_depthwise,                              \
     }
 
 static const struct tfd_opdef ops[] = {

@@ -20,6 +20,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/op_memory.h"
 #include "kernels/quantized/fused_end.h"
+#include "kernels/quantized/quantized_shape.h"
 
 /* What an op does with its sums. */
 struct fused_op {
@@ -287,15 +288,6 @@ static enum tfd_code fused_prepare(const struct tfd_prepare *p, void *state,
 
 /* ---- Tables -------------------------------------------------------------- */
 
-static enum tfd_code fused_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
-{
-    (void)st;
-    s->out[0] = (struct tfd_shape){2, {TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN}};
-    for (int i = 1; i < s->out_count; i++)
-        s->out[i] = (struct tfd_shape){.rank = 0};
-    return TFD_OK;
-}
-
 #define FACTORS(bias)                                                          \
     "a: T1, b: T2, bias: " bias ", min_a: float, max_a: float, min_b: float, " \
     "max_b: float"
@@ -306,10 +298,11 @@ static enum tfd_code fused_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
 #define MODES                                                  \
     "; transpose_a: bool = false; transpose_b: bool = false; " \
     "input_quant_mode: {'MIN_FIRST', 'SCALED'} = 'MIN_FIRST'"
-#define FUSED_OP(name_, inputs_, outputs_, types_)                             \
-    {                                                                          \
-        .name = name_, .inputs = inputs_, .outputs = outputs_,                 \
-        .attrs = FACTOR_TYPES types_ MODES, .key = "T1", .shape = fused_shape, \
+#define FUSED_OP(name_, inputs_, outputs_, types_)             \
+    {                                                          \
+        .name = name_, .inputs = inputs_, .outputs = outputs_, \
+        .attrs = FACTOR_TYPES types_ MODES, .key = "T1",       \
+        .shape = tfd_quantized_shape_matmul,                   \
     }
 
 static const struct tfd_opdef ops[] = {

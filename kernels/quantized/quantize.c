@@ -10,6 +10,7 @@
  */
 #include "kernels/core/families.h"
 #include "kernels/quantized/quantized.h"
+#include "kernels/quantized/quantized_shape.h"
 
 #include "common/base/alloc.h"
 #include "common/base/str.h"
@@ -285,8 +286,9 @@ static enum tfd_code prepare_quantize_v2(const struct tfd_prepare *p,
 static enum tfd_code quantize_shape(struct tfd_shape_ctx *s,
                                     struct tfd_status *st)
 {
-    (void)st;
     s->out[0] = s->in[0];
+    TFD_TRY(tfd_quantized_shape_range(s, &s->in[0], 1, &s->out[1], st));
+    s->out[2] = s->out[1];
     return TFD_OK;
 }
 

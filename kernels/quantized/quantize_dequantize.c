@@ -12,6 +12,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/quantized/quantized.h"
+#include "kernels/quantized/quantized_shape.h"
 
 #include "common/base/alloc.h"
 #include "common/base/str.h"
@@ -490,16 +491,6 @@ static enum tfd_code prepare_back(const struct tfd_prepare *p, void *state,
 
 /* ---- Shapes, gradients --------------------------------------------------- */
 
-static enum tfd_code back_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
-{
-    struct tfd_shape all = s->in[0];
-
-    TFD_TRY(tfd_shape_merge(&all, &s->in[1], st));
-    s->out[0] = all;
-    s->out[1] = s->out[2] = s->in[2];
-    return TFD_OK;
-}
-
 /* As if nothing were rounded. */
 static enum tfd_code straight(struct tfd_grad *g, struct tfd_status *st)
 {
@@ -572,7 +563,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "input_backprop: T, input_min_backprop: T, "
                    "input_max_backprop: T",
         .attrs = TYPES "; axis: int = -1",
-        .shape = back_shape,
+        .shape = tfd_quantized_shape_back,
     },
 };
 

@@ -16,6 +16,7 @@
 #include "kernels/core/families.h"
 #include "kernels/layout/runs.h"
 #include "kernels/quantized/quantized.h"
+#include "kernels/quantized/quantized_shape.h"
 
 #include <float.h>
 #include <string.h>
@@ -314,9 +315,15 @@ static enum tfd_code concat_prepare(const struct tfd_prepare *p, void *state,
 static enum tfd_code concat_infer(struct tfd_shape_ctx *s,
                                   struct tfd_status *st)
 {
-    (void)st;
-    s->out[1] = s->out[2] = (struct tfd_shape){.rank = 0};
-    return TFD_OK;
+    return tfd_quantized_shape_concat(s, 1, (s->in_count - 1) / 3, 0, st);
+}
+
+static enum tfd_code concat_v2_infer(struct tfd_shape_ctx *s,
+                                     struct tfd_status *st)
+{
+    const int count = (s->in_count - 1) / 3;
+
+    return tfd_quantized_shape_concat(s, 0, count, count, st);
 }
 
 static const struct tfd_opdef ops[] = {
@@ -336,7 +343,7 @@ static const struct tfd_opdef ops[] = {
         .outputs = "output: T, output_min: float, output_max: float",
         .attrs = "N: int >= 2; T: type; Tidx: {int32, int64} = DT_INT32",
         .key = "T",
-        .shape = concat_infer,
+        .shape = concat_v2_infer,
     },
 };
 

@@ -16,6 +16,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/op_memory.h"
 #include "kernels/quantized/quantized_conv.h"
+#include "kernels/quantized/quantized_shape.h"
 
 /* ---- Forms --------------------------------------------------------------- */
 
@@ -500,6 +501,7 @@ static enum tfd_code quantized_conv_shape(struct tfd_shape_ctx *s,
 
     if (!s->node)
         return TFD_OK;
+    tfd_quantized_shape_ends(s);
     TFD_TRY(tfd_window_read(s->node, &window, st));
     TFD_TRY(read_padding_list(s->node, &window, st));
     TFD_TRY(tfd_shape_merge(&x, &s->in[0], st));

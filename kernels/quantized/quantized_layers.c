@@ -10,6 +10,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/quantized/quantized.h"
+#include "kernels/quantized/quantized_shape.h"
 
 static int64_t clamped_int(enum tfd_dtype t, float x, float low, float high)
 {
@@ -353,16 +354,6 @@ static enum tfd_code matmul_prepare(const struct tfd_prepare *p, void *state,
     return tfd_quantized_check_type(p, "Toutput", TFD_QINT32, st);
 }
 
-static enum tfd_code matmul_shape(struct tfd_shape_ctx *s,
-                                  struct tfd_status *st)
-{
-    (void)st;
-    s->out[0] = (struct tfd_shape){2, {TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN}};
-    for (int i = 1; i < s->out_count; i++)
-        s->out[i] = (struct tfd_shape){.rank = 0};
-    return TFD_OK;
-}
-
 /* ---- Tables -------------------------------------------------------------- */
 
 #define RELU_OP(name_)                                               \
@@ -400,7 +391,7 @@ static const struct tfd_opdef ops[] = {
                  "transpose_a: bool = false; transpose_b: bool = false; "
                  "Tactivation: quantizedtype = DT_QUINT8",
         .key = "T1",
-        .shape = matmul_shape,
+        .shape = tfd_quantized_shape_matmul,
     },
 };
 

@@ -13,6 +13,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/op_memory.h"
 #include "kernels/quantized/quantized.h"
+#include "kernels/quantized/quantized_shape.h"
 
 #include "common/thread/halt.h"
 
@@ -394,6 +395,24 @@ static enum tfd_code batch_prepare(const struct tfd_prepare *p, void *state,
 
 /* ---- Tables -------------------------------------------------------------- */
 
+/* Images, and a vector of their channels each: m, v, beta, gamma. */
+static enum tfd_code batch_infer(struct tfd_shape_ctx *s, struct tfd_status *st)
+{
+    struct tfd_shape channels = {1, {TFD_DIM_UNKNOWN}};
+    struct tfd_shape y = {
+        4,
+        {TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN, TFD_DIM_UNKNOWN}};
+
+    tfd_quantized_shape_scalars(s);
+    TFD_TRY(tfd_shape_merge(&y, &s->in[0], st));
+    channels.dim[0] = y.dim[3];
+    for (int i = 3; i < s->in_count; i += 3)
+        TFD_TRY(tfd_shape_merge(&channels, &s->in[i], st));
+    y.dim[3] = channels.dim[0];
+    s->out[0] = y;
+    return TFD_OK;
+}
+
 static const struct tfd_opdef ops[] = {
     {
         .name = "QuantizedInstanceNorm",
@@ -416,7 +435,7 @@ static const struct tfd_opdef ops[] = {
         .attrs = "Tinput: quantizedtype; out_type: quantizedtype; "
                  "variance_epsilon: float; scale_after_normalization: bool",
         .key = "Tinput",
-        .shape = tfd_quantized_shape,
+        .shape = batch_infer,
     },
 };
 

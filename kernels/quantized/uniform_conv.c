@@ -429,11 +429,25 @@ static enum tfd_code hybrid_conv_prepare(const struct tfd_prepare *p,
 
 /* ---- Tables -------------------------------------------------------------- */
 
+/* Where a dimension is unknown, all are. */
 static enum tfd_code conv_infer(struct tfd_shape_ctx *s, struct tfd_status *st)
 {
-    (void)st;
-    s->out[0] = (struct tfd_shape)TFD_SHAPE_UNKNOWN;
-    return TFD_OK;
+    const struct tfd_shape *lhs = &s->in[0], *rhs = &s->in[1];
+    const struct tfd_prepare p = {.node = s->node};
+    struct tfd_uniform_windows windows;
+    struct tfd_uniform_window w;
+    struct tfd_shape y = {.rank = lhs->rank != TFD_RANK_UNKNOWN ? lhs->rank
+                                                                : rhs->rank};
+
+    for (int i = 0; i < y.rank; i++)
+        y.dim[i] = TFD_DIM_UNKNOWN;
+    if (y.rank != TFD_RANK_UNKNOWN)
+        s->out[0] = y;
+    if (!s->node || tfd_shape_elements(lhs) < 0 || tfd_shape_elements(rhs) < 0)
+        return TFD_OK;
+    TFD_TRY(tfd_uniform_windows_read(&p, &windows, st));
+    TFD_TRY(tfd_uniform_window_of(&windows, lhs, rhs, &w, st));
+    return tfd_uniform_window_out(&w, &s->out[0], st);
 }
 
 #define WINDOW_ATTRS                                                   \

@@ -39,6 +39,15 @@ class Call:
 
 
 @dataclasses.dataclass
+class Shapes:
+    """The shapes of all outputs of these nodes of a graph: lists of dimensions,
+    None for an unknown rank, -1 for an unknown dimension."""
+
+    graph: bytes
+    nodes: list
+
+
+@dataclasses.dataclass
 class Failure:
     code: int
     message: str
@@ -137,6 +146,23 @@ class Api:
         self.check()
         return list(dx[:len(x)])
 
+    def shape(self, graph, output):
+        rank = self("TF_GraphGetTensorNumDims!", graph, output)
+        if rank < 0:
+            return None
+        dims = (ctypes.c_int64 * max(1, rank))()
+        self("TF_GraphGetTensorShape!", graph, output, dims, rank)
+        return list(dims[:rank])
+
+    def shapes(self, call):
+        graph = self.import_graph(call.graph)
+        found = []
+        for name in call.nodes:
+            node = self("TF_GraphOperationByName", graph, name.encode())
+            found.append([self.shape(graph, Output(node.value, i)) for i in range(
+                self("TF_OperationNumOutputs", node))])
+        return found
+
     def gradients(self, call):
         graph = self.import_graph(call.graph)
         y = list(self.outputs(graph, call.y)[:len(call.y)])
@@ -150,8 +176,10 @@ class Api:
 
 
 def answer(api, call):
+    from tests.conformance import capi
     try:
-        return api.gradients(call)
+        return (api.shapes if isinstance(call, capi.Shapes) else
+                api.gradients)(call)
     except Error as error:
         return error.args[0]
 

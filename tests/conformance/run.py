@@ -25,6 +25,7 @@ from tests.conformance import onednn
 from tests.conformance import pages
 from tests.conformance import pinned
 from tests.conformance import registry
+from tests.conformance import shapes
 from tests.conformance.batch import Batch, Side, items_of
 from tests.conformance.compare import GPU_TOLERANCE, TOLERANCE
 from tests.conformance.devices import Kernels, Verdict
@@ -67,6 +68,11 @@ def run_gradients(command, _):
     return gradients.run(str(pathlib.Path(command[0]).parent / "libtfd.so"))
 
 
+def run_shapes(command, _):
+    """(passed, failures) of what that libtfd infers."""
+    return shapes.run(str(pathlib.Path(command[0]).parent / "libtfd.so"))
+
+
 def run_capi_texts(_):
     """(passed, failures): TensorFlow's library says what ours is tested for."""
     return capi_texts.run()
@@ -105,8 +111,8 @@ def coverage():
     covers = {name: [name] for name in ROWS}
     for found in SCENARIOS:
         covers[found.name] = [found.name, *found.ops]
-    for name in ("capi_texts", "deprecated", "gradients", "ops_without_a_case", "pages",
-                 "registry"):
+    for name in ("capi_texts", "deprecated", "gradients",
+                 "ops_without_a_case", "pages", "registry", "shapes"):
         covers[name] = [name]
     return covers
 
@@ -118,6 +124,7 @@ def chosen(only, on_gpu, cards_alone, command):
     for found in SCENARIOS:
         tests[found.name] = functools.partial(run_scenario, found, on_gpu)
     tests["gradients"] = functools.partial(run_gradients, command)
+    tests["shapes"] = functools.partial(run_shapes, command)
     tests["capi_texts"] = run_capi_texts
     tests["ops_without_a_case"] = ops_without_a_case
     tests["pages"] = run_pages
@@ -157,6 +164,7 @@ def main():
         tests.pop("pages", None)
     if options.tensorflow or on_gpu:  # these are of the client's library alone
         tests.pop("gradients", None)
+        tests.pop("shapes", None)
         tests.pop("capi_texts", None)
     if options.list:
         print("\n".join(tests))
