@@ -63,9 +63,9 @@ def run_scenario(found, on_gpu, target):
     return *verdict.run(kernels), pinned.column_text_of(found.ops, kernels)
 
 
-def run_gradients(command, _):
+def run_gradients(command, loops, _):
     """(passed, failures) of the libtfd that lies beside the server."""
-    return gradients.run(str(pathlib.Path(command[0]).parent / "libtfd.so"))
+    return gradients.run(str(pathlib.Path(command[0]).parent / "libtfd.so"), loops)
 
 
 def run_shapes(command, _):
@@ -111,7 +111,7 @@ def coverage():
     covers = {name: [name] for name in ROWS}
     for found in SCENARIOS:
         covers[found.name] = [found.name, *found.ops]
-    for name in ("capi_texts", "deprecated", "gradients",
+    for name in ("capi_texts", "deprecated", "gradients", "gradients_of_loops",
                  "ops_without_a_case", "pages", "registry", "shapes"):
         covers[name] = [name]
     return covers
@@ -123,7 +123,8 @@ def chosen(only, on_gpu, cards_alone, command):
              for name in ROWS}
     for found in SCENARIOS:
         tests[found.name] = functools.partial(run_scenario, found, on_gpu)
-    tests["gradients"] = functools.partial(run_gradients, command)
+    tests["gradients"] = functools.partial(run_gradients, command, False)
+    tests["gradients_of_loops"] = functools.partial(run_gradients, command, True)
     tests["shapes"] = functools.partial(run_shapes, command)
     tests["capi_texts"] = run_capi_texts
     tests["ops_without_a_case"] = ops_without_a_case
@@ -164,6 +165,7 @@ def main():
         tests.pop("pages", None)
     if options.tensorflow or on_gpu:  # these are of the client's library alone
         tests.pop("gradients", None)
+        tests.pop("gradients_of_loops", None)
         tests.pop("shapes", None)
         tests.pop("capi_texts", None)
     if options.list:
