@@ -11,6 +11,18 @@ raw = tf.raw_ops
 
 
 @contextlib.contextmanager
+def old_control_flow():
+    """Switch and Merge, and arrays that are no lists."""
+    v2 = tf.control_flow_v2_enabled()
+    tf.disable_control_flow_v2()
+    try:
+        yield
+    finally:
+        if v2:
+            tf.enable_control_flow_v2()
+
+
+@contextlib.contextmanager
 def new_control_flow():
     v2 = tf.control_flow_v2_enabled()
     tf.enable_control_flow_v2()
@@ -342,9 +354,20 @@ def fill_control(control):
     loops(control)
 
 
-def fill(python, twice, refuse):
+def mixed(x, y):
+    """A While in a loop of Switch and Merge, whose frames TensorFlow confuses."""
+    def body(i, a):
+        with new_control_flow():
+            found = loop(2, lambda j, b: [tf.sin(b * y) + b * 0.5], a)[0]
+        return i + 1, found
+    with old_control_flow():
+        return tf.while_loop(lambda i, a: i < 3, body, (0, x))[1]
+
+
+def fill(python, twice, refuse, alone):
     """python: a case whose truth Python's gradients say; twice: one of second
-    gradients; refuse: one that libtfd refuses with such a text."""
+    gradients; refuse: one that libtfd refuses with such a text; alone: one that
+    differences alone confirm."""
     def new(function):
         def built(*x):
             with new_control_flow():
@@ -360,3 +383,4 @@ def fill(python, twice, refuse):
         "Functions, derived twice, " + name, new(function), *shapes))
     refused(lambda name, function, text, *shapes, **more: refuse(
         "While " + name, new(function), text, *shapes, **more))
+    alone("While in a loop of Switch and Merge", mixed, (2,), (2,))
