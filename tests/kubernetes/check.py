@@ -273,6 +273,17 @@ def check_servers(tfd):
             assert own == (job, expected[job][i]), own
 
 
+def check_version(_):
+    """The image's tag is the version, as `make image` names it."""
+    [version] = re.findall(r'TFD_VERSION "(.*)"', open("config/version.h").read())
+    for folder in "servers", "training":
+        [image] = load(folder)[0]["images"]
+        assert image == {"name": "tfd", "newName": "tfd", "newTag": version}
+        for d in load(folder):
+            for text in re.findall(r'"image": "([^"]*)"', json.dumps(d)):
+                assert text == image["name"], text
+
+
 def check_monitoring(_):
     documents = load("monitoring")
     [monitor] = of_kind(documents, "ServiceMonitor")
@@ -366,6 +377,7 @@ def main():
     checks = {"every_field_is_known": check_fields,
               "every_damage_is_found": check_damage,
               "servers_are_one_cluster": check_servers,
+              "images_are_of_this_version": check_version,
               "monitoring_finds_them": check_monitoring,
               "a_training_is_one_cluster": check_training}
     failed = 0
