@@ -3,7 +3,7 @@
  */
 #include "daemon/master/session/seen_ids.h"
 
-#include "common/base/request_ids.h"
+#include "rpc/core/request_ids.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #define TFD_DAEMON_WORKER_WORKER_SERVICE_H
 
 #include "common/base/id_map.h"
-#include "common/base/request_ids.h"
+#include "rpc/core/request_ids.h"
 #include "daemon/worker/collective/collectives.h"
 #include "daemon/worker/exchange/transfer.h"
 #include "daemon/worker/run/lasting.h"

@@ -7,7 +7,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/id_map.h"
-#include "common/base/request_ids.h"
+#include "rpc/core/request_ids.h"
 #include "config/limits.h"
 
 #include <pthread.h>

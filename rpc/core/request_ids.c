@@ -2,7 +2,7 @@
  * request_ids.c - see request_ids.h.  A ring says which number is forgotten for
  * the next one.
  */
-#include "common/base/request_ids.h"
+#include "rpc/core/request_ids.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

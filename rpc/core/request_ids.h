@@ -4,8 +4,8 @@
  *
  * The last `max` numbers are remembered.  Threads: one at a time.
  */
-#ifndef TFD_COMMON_REQUEST_IDS_H
-#define TFD_COMMON_REQUEST_IDS_H
+#ifndef TFD_RPC_REQUEST_IDS_H
+#define TFD_RPC_REQUEST_IDS_H
 
 #include "common/base/id_map.h"
 #include "common/base/status.h"
