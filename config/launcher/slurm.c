@@ -48,8 +48,8 @@ bool tfd_slurm_here(void)
 
 /* ---- Variables ----------------------------------------------------------- */
 
-static const char *read_text(struct step *s, enum tfd_environment variable,
-                             const char *name)
+static const char *read_step_text(struct step *s, enum tfd_environment variable,
+                                  const char *name)
 {
     const char *text = tfd_environment_get(variable);
 
@@ -64,7 +64,7 @@ static bool read_variable(struct step *s, enum tfd_environment variable,
                           const char *name, int64_t min, int64_t max,
                           int64_t *out)
 {
-    const char *text = read_text(s, variable, name);
+    const char *text = read_step_text(s, variable, name);
     struct tfd_status st = TFD_STATUS_INIT;
 
     if (!text)
@@ -78,10 +78,11 @@ static bool read_variable(struct step *s, enum tfd_environment variable,
 /* The first that is not set is enough of a line. */
 static bool read_environment(struct step *s)
 {
-    s->hosts = read_text(s, TFD_ENVIRONMENT_SLURM_STEP_NODELIST, HOSTS);
+    s->hosts = read_step_text(s, TFD_ENVIRONMENT_SLURM_STEP_NODELIST, HOSTS);
     if (!s->hosts)
         return false;
-    s->counts = read_text(s, TFD_ENVIRONMENT_SLURM_STEP_TASKS_PER_NODE, COUNTS);
+    s->counts =
+        read_step_text(s, TFD_ENVIRONMENT_SLURM_STEP_TASKS_PER_NODE, COUNTS);
     return s->counts &&
            read_variable(s, TFD_ENVIRONMENT_SLURM_STEP_NUM_TASKS, TASKS, 1,
                          TFD_TASKS_MAX, &s->tasks) &&

@@ -246,7 +246,8 @@ const struct tfd_metric tfd_metrics[] = {
 
 const int tfd_metrics_count = sizeof(tfd_metrics) / sizeof(tfd_metrics[0]);
 
-static void gather(struct tfd_metrics_scrape *s, const struct tfd_view *v)
+static void gather_figures(struct tfd_metrics_scrape *s,
+                           const struct tfd_view *v)
 {
     s->v = v;
     s->worker = tfd_worker_counts(v->worker);
@@ -263,7 +264,7 @@ int tfd_metrics_page(void *self, struct tfd_page *p)
     struct tfd_metric_text text = {.out = p->body};
 
     p->content_type = "text/plain; version=0.0.4; charset=utf-8";
-    gather(&s, self);
+    gather_figures(&s, self);
     for (int i = 0; i < tfd_metrics_count; i++) {
         const struct tfd_metric *m = &tfd_metrics[i];
 

@@ -145,7 +145,7 @@ static void state_told(void *ctx, const struct tfd_status *st,
 
 /* ---- Questions ----------------------------------------------------------- */
 
-static void ask(struct tfd_roster *r, struct tfd_roster_task *t)
+static void ask_task(struct tfd_roster *r, struct tfd_roster_task *t)
 {
     struct tfd_outcall_options o = {.timeout_us = TFD_STATUS_PEER_WAIT_MS *
                                                   UINT64_C(1000)};
@@ -180,7 +180,7 @@ bool tfd_roster_refresh(struct tfd_roster *r, struct tfd_roster_waiter *w)
     r->asking = true;
     for (int i = 0; i < r->count; i++)
         if (i != tfd_peers_self(r->view->peers) && !is_fresh(r, &r->tasks[i]))
-            ask(r, &r->tasks[i]);
+            ask_task(r, &r->tasks[i]);
     r->asking = false;
     if (r->awaited == 0 || r->waiter_count == TFD_STATUS_WAITING_MAX)
         return true;

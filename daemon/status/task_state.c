@@ -151,8 +151,8 @@ static void copy_text(char *to, size_t room, struct tfd_str from)
     to[size] = '\0';
 }
 
-static void take_number(struct tfd_task_state *s, struct tfd_pb_reader *r,
-                        const struct tfd_pb_field *f)
+static void take_state_number(struct tfd_task_state *s, struct tfd_pb_reader *r,
+                              const struct tfd_pb_field *f)
 {
     for (size_t i = 0; i < NUMBER_COUNT; i++)
         if (numbers[i].tag == f->tag)
@@ -200,7 +200,7 @@ enum tfd_code tfd_task_state_decode(struct tfd_str proto,
         else if (f.tag == tfd_TaskState_waiting_tag)
             TFD_TRY(read_waiting(tfd_pb_str(&r, &f), out, st));
         else
-            take_number(out, &r, &f);
+            take_state_number(out, &r, &f);
     }
     return tfd_pb_end(&r, "TaskState", st);
 }

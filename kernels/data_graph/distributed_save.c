@@ -242,7 +242,7 @@ static void saved(struct tfd_ask *a, const struct tfd_status *st)
     finish(s, &why);
 }
 
-static enum tfd_code ask(struct saving *s, struct tfd_status *st)
+static enum tfd_code ask_dispatcher(struct saving *s, struct tfd_status *st)
 {
     TFD_TRY(fill_request(s, st));
     s->ask = (struct tfd_ask){
@@ -267,7 +267,7 @@ static void save_start(struct tfd_kctx *k)
     }
     s->k = k;
     tfd_bytes_init(&s->request, (size_t)TFD_GRAPH_SIZE_MAX);
-    if (ask(s, &st) != TFD_OK)
+    if (ask_dispatcher(s, &st) != TFD_OK)
         finish(s, &st);
 }
 

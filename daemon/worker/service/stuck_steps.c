@@ -49,7 +49,7 @@ static void add_text(struct wait_text *w, const char *text, size_t size)
     w->text[w->used] = '\0';
 }
 
-static void add_name(struct wait_text *w, struct tfd_str name)
+static void add_wait_name(struct wait_text *w, struct tfd_str name)
 {
     add_text(w, name.data, name.size < NAME_SHOWN ? name.size : NAME_SHOWN);
 }
@@ -77,9 +77,9 @@ static void add_tensor(struct wait_text *w, const struct tfd_exec_channel *ch)
     const char *tensor = strrchr(ch->key, ';');
 
     add_literal(w, "tensor ");
-    add_name(w, tfd_str_of(tensor ? tensor + 1 : ch->key));
+    add_wait_name(w, tfd_str_of(tensor ? tensor + 1 : ch->key));
     add_literal(w, " of ");
-    add_name(w, (struct tfd_str){ch->key, strcspn(ch->key, ";")});
+    add_wait_name(w, (struct tfd_str){ch->key, strcspn(ch->key, ";")});
     note_owes(w, (struct tfd_str){ch->key, strcspn(ch->key, ";")});
 }
 
@@ -106,10 +106,10 @@ static void add_resource(struct wait_text *w, const struct tfd_handle *h)
         add_literal(w, facts.kind);
         add_literal(w, " ");
     }
-    add_name(w, h->name);
+    add_wait_name(w, h->name);
     if (h->container.size > 0) {
         add_literal(w, " in ");
-        add_name(w, h->container);
+        add_wait_name(w, h->container);
     }
     if (r)
         add_counts(w, &facts);
@@ -134,13 +134,13 @@ static void add_op(struct wait_text *w, const struct tfd_async *a)
         return;
     if (w->ops > 1)
         add_literal(w, "; ");
-    add_name(w, n->node->name);
+    add_wait_name(w, n->node->name);
     add_literal(w, ": ");
     if (is_recv && a->channel && a->channel->key) {
         add_tensor(w, a->channel);
         return;
     }
-    add_name(w, n->node->op->name);
+    add_wait_name(w, n->node->op->name);
     if (h) {
         add_literal(w, " of ");
         add_resource(w, h);
