@@ -21,6 +21,7 @@
 #include "tests/support/graph.h"
 
 #include "client/c_api/op_desc.h"
+#include "common/graph/deprecated.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -231,12 +232,31 @@ static inline void set_attrs(TF_OperationDescription *d, const char *attrs)
     }
 }
 
+/* A graph of the last producer that has the op: one is older after an older one
+ * has been imported into it. */
+static inline void make_graph_for(struct built *b, const char *op)
+{
+    const struct tfd_deprecated *row = tfd_deprecated_find(tfd_str_of(op));
+    /* GraphDef.versions (4) of two bytes, its producer (1). */
+    char def[] = {0x22, 2, 0x08, row ? (char)(row->version - 1) : 0};
+    TF_Buffer bytes = {.data = def, .length = sizeof(def)};
+    TF_ImportGraphDefOptions *o;
+
+    if (!row)
+        return;
+    o = TF_NewImportGraphDefOptions();
+    TF_GraphImportGraphDef(b->f->g, &bytes, o, b->f->st);
+    TF_DeleteImportGraphDefOptions(o);
+    expect(b->f, TF_OK, "");
+}
+
 static inline TF_Operation *add_operation(struct built *b,
                                           const struct gradient_case *c)
 {
     char text[80], *at = text, *one;
     TF_OperationDescription *d;
 
+    make_graph_for(b, c->op);
     snprintf(text, sizeof(text), "%s", c->inputs);
     while ((one = strtok_r(at, " ", &at)))
         b->in[b->in_count++] = add_input(b, one);
