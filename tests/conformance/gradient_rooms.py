@@ -272,8 +272,7 @@ def respelled(graph, suffix):
             node.attr.pop("identical_element_shapes", None)
         if node.op == "Enter" and node.input[0] in made:
             node.attr["T"].type = tf.string.as_datatype_enum
-    if not suffix:
-        graph.versions.producer = 15  # the last one that has them
+    graph.versions.producer = 25 if suffix else 15  # the last that has them
     return graph
 
 
