@@ -273,7 +273,7 @@ row("regex", "RegexReplace", {
     limit=False, heavy=10)
 row("regex", "StaticRegexReplace", {"digits": lambda n: [x(n // 16)]},
     STRING, {"pattern": "[1-4]", "rewrite": "<\\0>"}, limit=False, heavy=10)
-row("histogram", "HistogramSummary", lambda n: ["tag", of("float32", n)],
+row("summary_histogram", "HistogramSummary", lambda n: ["tag", of("float32", n)],
     FLOAT, limit=False, heavy=10)
 row("einsum", "Einsum", {"turned": lambda n: [square(n)]}, FLOATS,
     {"equation": "ij,kj->ik"}, heavy=30, product=lambda n: (side(n),) * 3)
