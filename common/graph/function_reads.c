@@ -1,26 +1,51 @@
 /*
  * function_reads.c - see function_reads.h.
  *
- * A list of tensors in bodies that are the handle, which grows at its end as
- * the handle is found to be passed on; each is looked at once.
+ * For each argument a list of tensors in bodies that are the handle, which
+ * grows at its end as the handle is found to be passed on; each is looked at
+ * once. What all arguments take is limited, as functions that call each other
+ * with many of them have few bytes.
  */
 #include "common/graph/function_reads.h"
 
 #include "config/limits.h"
 
-/* `tensor` of the body of `function`. */
-struct handle {
+/* Bytes of a name that take as long as a step. */
+#define NAME_SIZE_OF_STEP 64
+
+/* Node `node` of a body reads a tensor as its input. */
+struct reader {
+    const struct tfd_function_node *node;
+    int32_t input;
+    struct reader *next;
+};
+
+/* A function that has been come to. */
+struct body {
     const struct tfd_function *function;
+    struct tfd_map readers; /* tensor -> reader, of the body's order */
+    int32_t first_list;     /* the first argument that is a list; or in_count */
+    struct body *next;
+};
+
+/* `tensor` of a body. */
+struct handle {
+    const struct body *body;
     struct tfd_str tensor;
+    int32_t argument; /* whose it was found to be last */
     struct handle *next;
 };
 
 struct look {
     const struct tfd_graph *g;
     struct tfd_arena arena;
-    struct tfd_map seen;
+    struct tfd_map bodies;  /* by the function's name */
+    struct tfd_map handles; /* by the function's name and the tensor's */
     struct tfd_bytes text;
-    struct handle *first, *last;
+    struct body *all;
+    struct handle *first, *last; /* of the argument at hand */
+    int32_t argument;
+    int64_t steps; /* of all arguments together */
     enum tfd_dtype found;
     struct tfd_status *st;
 };
@@ -43,27 +68,109 @@ static const struct caller {
     {"While", 0, {"body", NULL}},
 };
 
-static enum tfd_code add_handle(struct look *l, const struct tfd_function *f,
-                                struct tfd_str tensor)
+/* ---- Bodies -------------------------------------------------------------- */
+
+static int32_t find_list(const struct tfd_op *op)
 {
-    struct handle *h;
+    int32_t i = 0;
+
+    while (i < op->in_count && op->in[i].list_attr < 0 &&
+           op->in[i].number_attr < 0)
+        i++;
+    return i;
+}
+
+/* Readers go before those that were added: they come last first. */
+static enum tfd_code add_reader(struct look *l, struct body *b,
+                                const struct tfd_function_node *n,
+                                int32_t input)
+{
+    struct reader *r = tfd_arena_alloc(&l->arena, sizeof(*r));
+    uintptr_t first = 0;
+
+    TFD_TRY(tfd_arena_check(r, "readers of a function", l->st));
+    (void)tfd_map_get(&b->readers, n->in[input], &first);
+    *r = (struct reader){n, input, (struct reader *)first};
+    return tfd_map_put(&b->readers, n->in[input], (uintptr_t)r)
+               ? TFD_OK
+               : tfd_arena_check(NULL, "readers of a function", l->st);
+}
+
+static enum tfd_code find_body(struct look *l, const struct tfd_function *f,
+                               struct body **out)
+{
+    uintptr_t found = 0;
+    struct body *b;
+
+    if (tfd_map_get(&l->bodies, f->op.name, &found)) {
+        *out = (struct body *)found;
+        return TFD_OK;
+    }
+    b = tfd_arena_alloc(&l->arena, sizeof(*b));
+    TFD_TRY(tfd_arena_check(
+        b && tfd_map_put(&l->bodies, f->op.name, (uintptr_t)b) ? b : NULL,
+        "functions that are called", l->st));
+    *b = (struct body){f, {0}, find_list(&f->op), l->all};
+    tfd_map_init(&b->readers);
+    *out = l->all = b;
+    for (int32_t i = f->node_count - 1; i >= 0; i--)
+        for (int32_t k = f->nodes[i].in_count - 1; k >= 0; k--)
+            TFD_TRY(add_reader(l, b, &f->nodes[i], k));
+    return TFD_OK;
+}
+
+/* ---- Handles ------------------------------------------------------------- */
+
+static enum tfd_code find_handle(struct look *l, const struct body *b,
+                                 struct tfd_str tensor, struct handle **out)
+{
+    const struct tfd_str name = b->function->op.name;
+    uintptr_t found = 0;
     struct tfd_str key;
-    uintptr_t unused;
 
     tfd_bytes_clear(&l->text);
-    tfd_bytes_add_str(&l->text, f->op.name);
+    tfd_bytes_add_str(&l->text, name);
     tfd_bytes_add(&l->text, "\n", 1);
     tfd_bytes_add_str(&l->text, tensor);
     TFD_TRY(tfd_bytes_ok(&l->text, "a name of a tensor", l->st));
-    if (tfd_map_get(&l->seen, tfd_bytes_view(&l->text), &unused))
+    l->steps += (int64_t)l->text.size / NAME_SIZE_OF_STEP;
+    if (tfd_map_get(&l->handles, tfd_bytes_view(&l->text), &found)) {
+        *out = (struct handle *)found;
         return TFD_OK;
+    }
     key = tfd_arena_str(&l->arena, tfd_bytes_view(&l->text));
-    h = tfd_arena_alloc(&l->arena, sizeof(*h));
+    *out = tfd_arena_alloc(&l->arena, sizeof(**out));
     TFD_TRY(tfd_arena_check(
-        h && key.data && tfd_map_put(&l->seen, key, 1) ? h : NULL,
+        *out && key.data && tfd_map_put(&l->handles, key, (uintptr_t)*out)
+            ? *out
+            : NULL,
         "handles of a function", l->st));
-    *h = (struct handle){
-        .function = f, .tensor = {key.data + f->op.name.size + 1, tensor.size}};
+    **out = (struct handle){.body = b,
+                            .tensor = {key.data + name.size + 1, tensor.size},
+                            .argument = -1};
+    return TFD_OK;
+}
+
+static enum tfd_code count_step(struct look *l, struct tfd_str function)
+{
+    if (++l->steps <= TFD_GRAPH_EDGES_MAX)
+        return TFD_OK;
+    return tfd_fail(l->st, TFD_RESOURCE_EXHAUSTED,
+                    "what reads the variables that function " TFD_STR_FMT
+                    " gets is not found in %d steps, which is the limit",
+                    TFD_STR_ARG(function), TFD_GRAPH_EDGES_MAX);
+}
+
+static enum tfd_code add_handle(struct look *l, const struct body *b,
+                                struct tfd_str tensor)
+{
+    struct handle *h;
+
+    TFD_TRY(find_handle(l, b, tensor, &h));
+    if (h->argument == l->argument)
+        return TFD_OK;
+    h->argument = l->argument;
+    h->next = NULL;
     if (l->last)
         l->last->next = h;
     else
@@ -77,19 +184,22 @@ static enum tfd_code add_argument(struct look *l, const struct tfd_func *f,
                                   int32_t arg)
 {
     const struct tfd_function *function = tfd_function_find(l->g, f->name);
+    struct body *b;
 
+    TFD_TRY(count_step(l, f->name));
     if (!function)
         return TFD_OK;
-    for (int i = 0; i < function->op.in_count && i <= arg; i++)
-        if (function->op.in[i].list_attr >= 0 ||
-            function->op.in[i].number_attr >= 0) {
-            l->found = TFD_FLOAT;
-            return TFD_OK;
-        }
+    TFD_TRY(find_body(l, function, &b));
+    if (b->first_list <= arg && b->first_list < function->op.in_count) {
+        l->found = TFD_FLOAT;
+        return TFD_OK;
+    }
     if (arg < 0 || arg >= function->op.in_count)
         return TFD_OK;
-    return add_handle(l, function, function->op.in[arg].name);
+    return add_handle(l, b, function->op.in[arg].name);
 }
+
+/* ---- Readers ------------------------------------------------------------- */
 
 static enum tfd_code add_called(struct look *l, const struct tfd_node *n,
                                 int32_t input)
@@ -122,7 +232,7 @@ static enum tfd_code add_called(struct look *l, const struct tfd_node *n,
 }
 
 /* "identity:output:0". */
-static enum tfd_code add_passed(struct look *l, const struct tfd_function *f,
+static enum tfd_code add_passed(struct look *l, const struct body *b,
                                 struct tfd_str name)
 {
     struct tfd_str tensor;
@@ -135,7 +245,7 @@ static enum tfd_code add_passed(struct look *l, const struct tfd_function *f,
     rc = tfd_bytes_ok(&text, "a name of a tensor", l->st);
     tensor = tfd_bytes_view(&text);
     if (rc == TFD_OK)
-        rc = add_handle(l, f, tensor);
+        rc = add_handle(l, b, tensor);
     tfd_bytes_deinit(&text);
     return rc;
 }
@@ -152,7 +262,7 @@ static enum tfd_code look_at_reader(struct look *l, const struct handle *h,
     if (!n.op)
         return TFD_OK;
     if (tfd_str_is(n.op->name, "Identity"))
-        return add_passed(l, h->function, n.name);
+        return add_passed(l, h->body, n.name);
     if (!tfd_str_is(n.op->name, "ReadVariableOp") &&
         !tfd_str_starts(n.op->name, "ResourceGather"))
         return add_called(l, &n, input);
@@ -161,37 +271,52 @@ static enum tfd_code look_at_reader(struct look *l, const struct handle *h,
     return TFD_OK;
 }
 
-static enum tfd_code look_at_body(struct look *l, const struct handle *h)
+static enum tfd_code look_at_readers(struct look *l, const struct handle *h)
 {
-    for (int32_t i = 0; i < h->function->node_count; i++) {
-        const struct tfd_function_node *n = &h->function->nodes[i];
+    uintptr_t first = 0;
 
-        for (int32_t k = 0; k < n->in_count; k++)
-            if (tfd_str_eq(n->in[k], h->tensor))
-                TFD_TRY(look_at_reader(l, h, n, k));
-        if (l->found != TFD_RESOURCE)
-            return TFD_OK;
+    (void)tfd_map_get(&h->body->readers, h->tensor, &first);
+    for (const struct reader *r = (struct reader *)first;
+         r && l->found == TFD_RESOURCE; r = r->next) {
+        TFD_TRY(count_step(l, h->body->function->op.name));
+        TFD_TRY(look_at_reader(l, h, r->node, r->input));
     }
     return TFD_OK;
 }
 
-enum tfd_code tfd_function_reads(const struct tfd_graph *g,
-                                 const struct tfd_func *f, int32_t arg,
-                                 enum tfd_dtype *out, struct tfd_status *st)
+static enum tfd_code follow(struct look *l, const struct tfd_func *f,
+                            int32_t arg, int *type)
 {
-    struct look l = {.g = g, .found = TFD_RESOURCE, .st = st};
-    enum tfd_code rc;
+    l->first = l->last = NULL;
+    l->argument = arg;
+    l->found = TFD_RESOURCE;
+    TFD_TRY(add_argument(l, f, arg));
+    for (const struct handle *h = l->first; h && l->found == TFD_RESOURCE;
+         h = h->next)
+        TFD_TRY(look_at_readers(l, h));
+    *type = (int)l->found;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_function_reads(const struct tfd_graph *g,
+                                 const struct tfd_func *f, int32_t count,
+                                 int *types, struct tfd_status *st)
+{
+    struct look l = {.g = g, .st = st};
+    enum tfd_code rc = TFD_OK;
 
     tfd_arena_init(&l.arena, (size_t)TFD_GRAPH_SIZE_MAX);
-    tfd_map_init(&l.seen);
+    tfd_map_init(&l.bodies);
+    tfd_map_init(&l.handles);
     tfd_bytes_init(&l.text, 4 * TFD_NAME_SIZE_MAX);
-    rc = add_argument(&l, f, arg);
-    for (const struct handle *h = l.first;
-         rc == TFD_OK && h && l.found == TFD_RESOURCE; h = h->next)
-        rc = look_at_body(&l, h);
-    *out = l.found;
+    for (int32_t i = 0; i < count && rc == TFD_OK; i++)
+        if (types[i] == TFD_RESOURCE)
+            rc = follow(&l, f, i, &types[i]);
+    for (struct body *b = l.all; b; b = b->next)
+        tfd_map_deinit(&b->readers);
     tfd_bytes_deinit(&l.text);
-    tfd_map_deinit(&l.seen);
+    tfd_map_deinit(&l.handles);
+    tfd_map_deinit(&l.bodies);
     tfd_arena_deinit(&l.arena);
     return rc;
 }

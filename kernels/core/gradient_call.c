@@ -62,16 +62,13 @@ enum tfd_code tfd_gradient_types(struct tfd_grad *g, const struct tfd_func *f,
                                  int *types, struct tfd_status *st)
 {
     for (int i = 0; i < args; i++) {
-        enum tfd_dtype read;
+        const enum tfd_dtype type =
+            tfd_dtype_base(tfd_graph_type(g->graph, in[i]));
 
-        if (tfd_dtype_base(tfd_graph_type(g->graph, in[i])) != TFD_RESOURCE)
-            types[i] = (int)tfd_dtype_base(tfd_graph_type(g->graph, in[i]));
-        if (types[i] != TFD_RESOURCE)
-            continue;
-        TFD_TRY(tfd_function_reads(g->graph, f, i, &read, st));
-        types[i] = (int)read;
+        if (type != TFD_RESOURCE)
+            types[i] = (int)type;
     }
-    return TFD_OK;
+    return tfd_function_reads(g->graph, f, args, types, st);
 }
 
 static enum tfd_code emit(struct tfd_grad *g, const struct tfd_func *f,

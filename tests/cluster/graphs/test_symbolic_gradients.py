@@ -2,7 +2,7 @@
 from tensorflow.python.framework import function
 from tensorflow.python.ops import functional_ops
 
-from tests.cluster.client import expect, graph, np, plain_config, tf
+from tests.cluster.client import expect, graph, np, plain_config, run, tf
 from tests.cluster.suite import test
 
 PAIR = dict(ps=1, worker=1)
@@ -234,3 +234,67 @@ def of_loops_in_functions(cluster):
             with tf.Session(cluster.target(), config=plain_config()) as session:
                 np.testing.assert_allclose(session.run(gradients), wanted,
                                            rtol=1e-5)
+
+
+def add_node(nodes, name, op, *inputs):
+    """A NodeDef behind the others."""
+    node = nodes.add(name=name, op=op)
+    node.input.extend(inputs)
+    return node
+
+
+def function_of(library, name, arguments, result):
+    """A FunctionDef with these arguments and one float, `result`."""
+    f = library.function.add()
+    f.signature.name = name
+    for argument, dtype in arguments:
+        f.signature.input_arg.add(name=argument, type=dtype.as_datatype_enum)
+    f.signature.output_arg.add(name="y", type=F.as_datatype_enum)
+    f.ret["y"] = result
+    return f
+
+
+def passing_on(length):
+    """A GraphDef with s, the SymbolicGradient of a function that calls another,
+    which reads the variable v through so many Identity nodes."""
+    resource, real = (t.as_datatype_enum for t in (tf.resource, F))
+    arguments = [("h", tf.resource), ("x", F)]
+    made = tf.GraphDef()
+    made.versions.producer = 1286
+    reads = function_of(made.library, "reads", arguments, "product:z:0")
+    calls = function_of(made.library, "calls", arguments, "call:output:0")
+    last = "h"
+    for i in range(length):
+        add_node(reads.node_def, "i%d" % i, "Identity",
+                 last).attr["T"].type = resource
+        last = "i%d:output:0" % i
+    add_node(reads.node_def, "read", "ReadVariableOp",
+             last).attr["dtype"].type = real
+    add_node(reads.node_def, "product", "Mul", "read:value:0",
+             "x").attr["T"].type = real
+    call = add_node(calls.node_def, "call", "PartitionedCall", "h", "x")
+    call.attr["f"].func.name = "reads"
+    call.attr["Tin"].list.type.extend([resource, real])
+    call.attr["Tout"].list.type.append(real)
+    v = add_node(made.node, "v", "VarHandleOp")
+    v.attr["dtype"].type = real
+    v.attr["shape"].shape.SetInParent()
+    v.attr["shared_name"].s = b"passed on"
+    for name, value in (("x", 3.0), ("dy", 2.0)):
+        constant = add_node(made.node, name, "Const")
+        constant.attr["dtype"].type = real
+        constant.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
+    add_node(made.node, "set", "AssignVariableOp", "v",
+             "x").attr["dtype"].type = real
+    s = add_node(made.node, "s", "SymbolicGradient", "v", "x", "dy", "^set")
+    s.attr["f"].func.name = "calls"
+    s.attr["Tin"].list.type.extend([resource, real, real])
+    s.attr["Tout"].list.type.extend([real, real])
+    return made
+
+
+@test(tfd_only=True, **PAIR)
+def of_a_handle_that_is_passed_on_ever_so_often(cluster):
+    with graph():
+        tf.import_graph_def(passing_on(100000), name="")
+        assert run(cluster.target(), ["s:0", "s:1"]) == [6.0, 6.0]
