@@ -44,6 +44,7 @@ struct looping {
     struct tfd_gradient b;
     struct tfd_arena arena;
     struct tfd_func f[2]; /* cond, body */
+    struct tfd_map nodes; /* of body, by their names */
     const char *call;     /* the op that calls them */
     int32_t count;
     struct loop_value *values;
@@ -142,29 +143,37 @@ static void name_frame(struct looping *x, const char *which)
 
 /* ---- What goes around ---------------------------------------------------- */
 
-/* The node of body that has this name; NULL where it is none. */
-static const struct tfd_function_node *find_node(const struct tfd_function *f,
-                                                 struct tfd_str name)
+/* Body's nodes by their names. */
+static enum tfd_code note_nodes(struct looping *x)
 {
-    for (int32_t i = 0; i < f->node_count; i++)
-        if (tfd_str_eq(f->nodes[i].name, name))
-            return &f->nodes[i];
-    return NULL;
+    const struct tfd_function *f =
+        tfd_function_find(x->b.g->graph, x->f[1].name);
+
+    for (int32_t i = f ? f->node_count - 1 : -1; i >= 0; i--)
+        if (!tfd_map_put(&x->nodes, f->nodes[i].name, (uintptr_t)&f->nodes[i]))
+            return tfd_fail(x->b.st, TFD_RESOURCE_EXHAUSTED,
+                            "no memory for the names of %d nodes",
+                            f->node_count);
+    return TFD_OK;
 }
 
 /* "identity:output:0" is what the Identity reads. */
-static struct tfd_str through_identity(const struct tfd_function *f,
+static struct tfd_str through_identity(const struct looping *x,
                                        struct tfd_str tensor)
 {
     const struct tfd_str end = TFD_STR(":output:0");
     const struct tfd_function_node *n;
+    uintptr_t found = 0;
 
     if (tensor.size <= end.size ||
         !tfd_str_eq(
             (struct tfd_str){tensor.data + tensor.size - end.size, end.size},
             end))
         return tensor;
-    n = find_node(f, (struct tfd_str){tensor.data, tensor.size - end.size});
+    (void)tfd_map_get(&x->nodes,
+                      (struct tfd_str){tensor.data, tensor.size - end.size},
+                      &found);
+    n = (const struct tfd_function_node *)found;
     return n && tfd_str_is(n->op, "Identity") && n->in_count == 1 ? n->in[0]
                                                                   : tensor;
 }
@@ -178,8 +187,7 @@ static bool is_passed_on(const struct looping *x, int32_t i)
 
     return body && body->op.in_count == x->count &&
            body->op.out_count == x->count &&
-           tfd_str_eq(through_identity(body, body->ret[i]),
-                      body->op.in[i].name);
+           tfd_str_eq(through_identity(x, body->ret[i]), body->op.in[i].name);
 }
 
 static enum tfd_code find_values(struct looping *x)
@@ -193,6 +201,7 @@ static enum tfd_code find_values(struct looping *x)
     x->types = tfd_arena_array(&x->arena, count, sizeof(*x->types));
     TFD_TRY(tfd_arena_check(x->values && x->in && x->types ? x->out : NULL,
                             "the gradient of a loop", x->b.st));
+    TFD_TRY(note_nodes(x));
     for (int32_t i = 0; i < x->count; i++)
         x->types[i] = TFD_RESOURCE;
     TFD_TRY(tfd_gradient_types(x->b.g, &x->f[1], g->x, x->count, x->types,
@@ -502,7 +511,9 @@ enum tfd_code tfd_while_gradient(struct tfd_grad *g, struct tfd_status *st)
     enum tfd_code rc;
 
     tfd_arena_init(&x.arena, (size_t)TFD_GRAPH_SIZE_MAX);
+    tfd_map_init(&x.nodes);
     rc = derive_loop(&x, st);
+    tfd_map_deinit(&x.nodes);
     tfd_arena_deinit(&x.arena);
     return rc;
 }

@@ -42,18 +42,39 @@ bool tfd_grad_shape(const struct tfd_grad *g, struct tfd_edge e,
 
 /* ---- Nodes --------------------------------------------------------------- */
 
-/* Appends "/op" to the scope, and "_1", "_2" until the name is free. */
+/* The scope is its first `plain` bytes and "_i", of 0 nothing.  A name that is
+ * too long fails where it is used. */
+static bool is_taken(struct tfd_gradient_builder *b, size_t plain, int i)
+{
+    b->scope.size = plain;
+    if (i > 0)
+        tfd_bytes_printf(&b->scope, "_%d", i);
+    return !b->scope.failed &&
+           tfd_graph_find(b->request->host->graph, tfd_bytes_view(&b->scope));
+}
+
+/* Appends "/op" to the scope, and "_1", "_2" until the name is free: in few
+ * steps, as a loop's gradient has the same op for each of its variables. */
 static void make_name(struct tfd_gradient_builder *b, const char *op)
 {
-    const struct tfd_graph *g = b->request->host->graph;
+    int taken = 0, free_one = 1;
     size_t plain;
 
     tfd_bytes_printf(&b->scope, "/%s", op);
     plain = b->scope.size;
-    for (int i = 1; tfd_graph_find(g, tfd_bytes_view(&b->scope)); i++) {
-        b->scope.size = plain;
-        tfd_bytes_printf(&b->scope, "_%d", i);
+    if (!is_taken(b, plain, 0))
+        return;
+    for (; is_taken(b, plain, free_one); free_one *= 2)
+        taken = free_one;
+    while (free_one - taken > 1) {
+        const int middle = taken + (free_one - taken) / 2;
+
+        if (is_taken(b, plain, middle))
+            taken = middle;
+        else
+            free_one = middle;
     }
+    (void)is_taken(b, plain, free_one);
 }
 
 enum tfd_code tfd_gradient_add_spec(struct tfd_gradient_builder *b,

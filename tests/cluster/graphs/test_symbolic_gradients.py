@@ -298,3 +298,45 @@ def of_a_handle_that_is_passed_on_ever_so_often(cluster):
     with graph():
         tf.import_graph_def(passing_on(100000), name="")
         assert run(cluster.target(), ["s:0", "s:1"]) == [6.0, 6.0]
+
+
+def wide_loop(count):
+    """A GraphDef with s, the SymbolicGradient of a function with a loop of no
+    iterations over so many variables, which its body passes on."""
+    real = F.as_datatype_enum
+    made = tf.GraphDef()
+    made.versions.producer = 1286
+    body, cond = made.library.function.add(), made.library.function.add()
+    body.signature.name, cond.signature.name = "body", "cond"
+    for i in range(count):
+        for f in (body, cond):
+            f.signature.input_arg.add(name="x%d" % i, type=real)
+        body.signature.output_arg.add(name="y%d" % i, type=real)
+        add_node(body.node_def, "same%d" % i, "Identity",
+                 "x%d" % i).attr["T"].type = real
+        body.ret["y%d" % i] = "same%d:output:0" % i
+    cond.signature.output_arg.add(name="more", type=tf.bool.as_datatype_enum)
+    cond.ret["more"] = "no:output:0"
+    no = add_node(cond.node_def, "no", "Const")
+    no.attr["dtype"].type = tf.bool.as_datatype_enum
+    no.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(False))
+    loops = function_of(made.library, "loops", [("x", F)], "loop:output:0")
+    loop = add_node(loops.node_def, "loop", "StatelessWhile", *["x"] * count)
+    loop.attr["T"].list.type.extend([real] * count)
+    loop.attr["cond"].func.name, loop.attr["body"].func.name = "cond", "body"
+    for name in ("x", "dy"):
+        constant = add_node(made.node, name, "Const")
+        constant.attr["dtype"].type = real
+        constant.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(1.5))
+    s = add_node(made.node, "s", "SymbolicGradient", "x", "dy")
+    s.attr["f"].func.name = "loops"
+    s.attr["Tin"].list.type.extend([real, real])
+    s.attr["Tout"].list.type.append(real)
+    return made
+
+
+@test(tfd_only=True, **PAIR)
+def of_a_loop_over_very_many_variables(cluster):
+    with graph():
+        tf.import_graph_def(wide_loop(6000), name="")
+        assert run(cluster.target(), "s:0") == 1.5
