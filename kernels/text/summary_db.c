@@ -25,6 +25,7 @@ enum tfd_code tfd_summary_db_check(enum tfd_dtype dtype, struct tfd_status *st)
 #if TFD_HAS_SQLITE
 #include "common/base/pbio.h"
 #include "common/proto/summary.pb.h"
+#include "common/thread/halt.h"
 #include "config/limits.h"
 
 #include <stdlib.h>
@@ -215,6 +216,8 @@ static enum tfd_code put_summary(struct tfd_summary_db *db,
     struct tfd_pb_field f;
 
     while (tfd_pb_next(&r, &f)) {
+        if (tfd_halted())
+            return tfd_halt_fail(st);
         if (f.tag == tensorflow_Summary_value_tag)
             TFD_TRY(tfd_summary_add_value(db, h->step, h->wall,
                                           tfd_pb_str(&r, &f), st));

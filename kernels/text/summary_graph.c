@@ -7,6 +7,7 @@
 #if TFD_HAS_SQLITE
 #include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
+#include "common/thread/halt.h"
 #include "config/limits.h"
 
 #include <string.h>
@@ -178,9 +179,12 @@ static enum tfd_code each_node(struct graph_rows *g, struct tfd_str graph,
     struct tfd_pb_field f;
     int64_t index = 0;
 
-    while (tfd_pb_next(&r, &f))
+    while (tfd_pb_next(&r, &f)) {
+        if (tfd_halted())
+            return tfd_halt_fail(st);
         if (is_node(&f))
             TFD_TRY(fn(g, index++, f.bytes, st));
+    }
     return tfd_pb_end(&r, "GraphDef", st);
 }
 

@@ -13,6 +13,7 @@
 #if TFD_HAS_SQLITE
 #include "common/proto/summary.pb.h"
 #include "common/proto/tensor_proto.h"
+#include "common/thread/halt.h"
 #include "config/limits.h"
 
 #include <float.h>
@@ -44,6 +45,8 @@ static enum tfd_code add_strings(struct tfd_summary_db *db, int64_t row,
 
     TFD_TRY(tfd_summary_run(db, TFD_DB_CLEAR_STRINGS, values, 1, st));
     for (int64_t i = 0; i < n; i++) {
+        if (tfd_halted())
+            return tfd_halt_fail(st);
         values[1] = tfd_db_int(i);
         values[2] = tfd_db_blob(tfd_tstring_view(&s[i]));
         TFD_TRY(tfd_summary_run(db, TFD_DB_ADD_STRING, values, 3, st));

@@ -7,6 +7,7 @@
 #include "tests/unit/kernels/io/file_rig.h"
 
 #include "common/proto/summary.pb.h"
+#include "common/thread/halt.h"
 #include "kernels/io/sqlite_library.h"
 #include "kernels/text/summary_db.h"
 
@@ -260,6 +261,40 @@ static void test_damaged_events_change_nothing(void **state)
     assert_int_equal(ask(name, "SELECT count(*) FROM Tensors"), 0);
 }
 
+/* A graph may have a million nodes, a value as many strings. */
+static void test_a_step_that_has_ended_leaves_nothing_behind(void **state)
+{
+    static const struct tfd_str
+        graph = TFD_STR_INIT("\"\5\n\3\n\1n"),
+        strings = TFD_STR_INIT("\x2a\x12\n\x10\n\1t\x42\x0b\x08\7\x12\4\x12\2"
+                               "\x08\1\x42\1s");
+    const struct tfd_str *const events[] = {&graph, &strings};
+    static const int ended = 1;
+    struct place *p = *state;
+    struct tfd_summary_db *db;
+    char name[600];
+
+    if (!library)
+        skip();
+    snprintf(name, sizeof(name), "%s/root/d", p->top);
+    assert_int_equal(open_db(p, name, &db), TFD_OK);
+    for (size_t i = 0; i < COUNT(events); i++) {
+        tfd_status_clear(&p->st);
+        tfd_halt_at(&ended);
+        if (tfd_summary_db_put(db, *events[i], &p->st) == TFD_OK)
+            fail_msg("event %zu was taken", i);
+        tfd_halt_at(NULL);
+        tfd_status_clear(&p->st);
+        assert_int_equal(ask(name, "SELECT count(*) FROM Ids"), 0);
+        assert_int_equal(tfd_summary_db_put(db, *events[i], &p->st), TFD_OK);
+        assert_int_not_equal(ask(name, "SELECT count(*) FROM Ids"), 0);
+        tfd_summary_db_close(db);
+        assert_int_equal(unlink(name), 0);
+        assert_int_equal(open_db(p, name, &db), TFD_OK);
+    }
+    tfd_summary_db_close(db);
+}
+
 static void test_a_database_in_memory_has_no_file(void **state)
 {
     struct place *p = *state;
@@ -282,6 +317,7 @@ int main(void)
         TEST(test_a_writer_outlives_a_failure),
         TEST(test_no_database_outside_of_the_root),
         TEST(test_damaged_events_change_nothing),
+        TEST(test_a_step_that_has_ended_leaves_nothing_behind),
         TEST(test_a_database_in_memory_has_no_file),
     };
 
