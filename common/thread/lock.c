@@ -5,6 +5,7 @@
 #define _GNU_SOURCE 1 /* pthread_condattr_setclock() */
 
 #include "common/thread/lock.h"
+#include "common/thread/lock_try.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -40,6 +41,22 @@ void tfd_lock(struct tfd_lock *l)
     assert(held >> l->rank == 0);
     must(pthread_mutex_lock(&l->mutex));
     held |= 1u << l->rank;
+}
+
+/* Who does not wait deadlocks with nobody: of the order only one rank once is
+ * left. */
+bool tfd_lock_try(struct tfd_lock *l)
+{
+    int error;
+
+    if (tfd_lock_held(l))
+        return false;
+    error = pthread_mutex_trylock(&l->mutex);
+    if (error == EBUSY)
+        return false;
+    must(error);
+    held |= 1u << l->rank;
+    return true;
 }
 
 /* One after the other: what they postpone is run here, not within them. */

@@ -3,6 +3,7 @@
  */
 #include "daemon/worker/state/resource_facts.h"
 
+#include "common/thread/lock_try.h"
 #include "kernels/list/tensor_array.h"
 #include "kernels/state/accumulator_core.h"
 #include "kernels/state/barrier_core.h"
@@ -74,13 +75,15 @@ static void queue_facts(struct tfd_resource *r, struct tfd_resource_facts *f)
     tfd_unlock(&q->lock);
 }
 
-/* A static table is read without its lock once it is filled. */
+/* A static table is read without its lock once it is filled; who fills it
+ * holds the lock for as long as its file takes. */
 static void table_facts(struct tfd_resource *r, struct tfd_resource_facts *f)
 {
     struct tfd_table *t = (struct tfd_table *)r;
 
     f->dtype = t->spec.value_dtype;
-    tfd_lock(&t->lock);
+    if (!tfd_lock_try(&t->lock))
+        return;
     if (t->dense) {
         f->count = t->dense->count;
         f->capacity = t->dense->buckets;
@@ -93,6 +96,7 @@ static void table_facts(struct tfd_resource *r, struct tfd_resource_facts *f)
     tfd_unlock(&t->lock);
 }
 
+/* Who adds a gradient holds the lock meanwhile. */
 static void accumulator_facts(struct tfd_resource *r,
                               struct tfd_resource_facts *f)
 {
@@ -101,7 +105,8 @@ static void accumulator_facts(struct tfd_resource *r,
     f->dtype = a->spec.dtype;
     f->shape = a->spec.shape;
     f->has_shape = true;
-    tfd_lock(&a->lock);
+    if (!tfd_lock_try(&a->lock))
+        return;
     f->count = a->sum.count;
     f->bytes = value_size(&a->sum.values) + value_size(&a->sum.indices) +
                value_size(&a->sum.counts);
@@ -118,13 +123,15 @@ static void barrier_facts(struct tfd_resource *r, struct tfd_resource_facts *f)
     f->capacity = -1;
 }
 
-/* Its elements may be millions: they are counted, not looked at. */
+/* Its elements may be millions: they are counted, not looked at, and kernels
+ * hold the lock for all of them. */
 static void array_facts(struct tfd_resource *r, struct tfd_resource_facts *f)
 {
     struct tfd_tensor_array *a = (struct tfd_tensor_array *)r;
 
     f->dtype = a->dtype;
-    tfd_lock(&a->lock);
+    if (!tfd_lock_try(&a->lock))
+        return;
     f->shape = a->element_shape;
     f->has_shape = true;
     f->count = a->count;

@@ -3,8 +3,10 @@
  * type and shape, how large it is, how many elements it has and who waits.
  *
  * A kind is described by a row of the table in resource_facts.c, which looks at
- * it under its lock for a moment, and copies nothing of its values.  A kind
- * without a row is told by its name alone.
+ * it under its lock for a moment, and copies nothing of its values.  It waits
+ * for no kernel: of a table that is filled, or an accumulator that is added to
+ * at this moment, sizes are not known.  A kind without a row is told by its
+ * name alone.
  *
  * Ownership: facts are a copy.  Threads: any.
  */

@@ -6,6 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/thread/lock.h"
+#include "common/thread/lock_try.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -42,6 +43,38 @@ static void test_locks_may_be_released_in_any_order(void **state)
         assert_true(tfd_lock_held(&inner));
         tfd_unlock(&inner);
     }
+}
+
+static void *try_outer(void *arg)
+{
+    bool *got = arg;
+
+    *got = tfd_lock_try(&outer);
+    if (*got)
+        tfd_unlock(&outer);
+    return NULL;
+}
+
+static bool another_gets_outer(void)
+{
+    pthread_t thread;
+    bool got = false;
+
+    assert_int_equal(pthread_create(&thread, NULL, try_outer, &got), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return got;
+}
+
+static void test_who_tries_does_not_wait(void **state)
+{
+    (void)state;
+    assert_true(tfd_lock_try(&outer));
+    assert_true(tfd_lock_held(&outer));
+    assert_false(another_gets_outer());
+    assert_false(tfd_lock_try(&outer)); /* nor gets it twice */
+    tfd_unlock(&outer);
+    assert_false(tfd_lock_held(&outer));
+    assert_true(another_gets_outer());
 }
 
 struct ending {
@@ -219,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_locks_in_order),
         cmocka_unit_test(test_locks_may_be_released_in_any_order),
+        cmocka_unit_test(test_who_tries_does_not_wait),
         cmocka_unit_test(test_ends_wait_for_the_last_lock),
         cmocka_unit_test(test_misuse_aborts),
         cmocka_unit_test(test_a_wait_ends_at_its_deadline),
