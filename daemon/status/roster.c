@@ -17,7 +17,8 @@ struct tfd_roster {
     int count;
     int awaited; /* questions that waiters wait for */
     int waiter_count;
-    bool asking; /* refresh() is at work: nobody is told before it ends */
+    uint64_t answers; /* ever */
+    bool asking;      /* refresh() is at work: nobody is told before it ends */
     struct tfd_roster_waiter *waiters;
     struct tfd_peer_info self;
 };
@@ -133,6 +134,7 @@ static void state_told(void *ctx, const struct tfd_status *st,
     struct tfd_roster_task *t = ctx;
 
     t->asking = false;
+    t->roster->answers++;
     if (st->code == TFD_OK)
         note_answer(t, response->proto);
     else if (st->code != TFD_CANCELLED) /* else we stop */
@@ -198,6 +200,11 @@ void tfd_roster_forget(struct tfd_roster *r, struct tfd_roster_waiter *w)
             r->waiter_count--;
             return;
         }
+}
+
+uint64_t tfd_roster_answers(const struct tfd_roster *r)
+{
+    return r->answers;
 }
 
 /* ---- Being asked --------------------------------------------------------- */

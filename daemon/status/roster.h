@@ -69,6 +69,9 @@ void tfd_roster_free(struct tfd_roster *r); /* NULL is allowed */
 bool tfd_roster_refresh(struct tfd_roster *r, struct tfd_roster_waiter *w);
 void tfd_roster_forget(struct tfd_roster *r, struct tfd_roster_waiter *w);
 
+/* How often anything of what it tells has changed. */
+uint64_t tfd_roster_answers(const struct tfd_roster *r);
+
 /* Of task i of the cluster; its own is UP. */
 const struct tfd_roster_task *tfd_roster_task(const struct tfd_roster *r,
                                               int i);

@@ -6,6 +6,7 @@
 
 #include "common/base/container.h"
 #include "common/base/entropy.h"
+#include "config/limits.h"
 #include "config/version.h"
 #include "daemon/eager/eager.h"
 #include "daemon/master/session/master.h"
@@ -27,6 +28,12 @@ struct tfd_status_page {
     struct tfd_roster *roster;
     struct tfd_history history;
     char headers[512]; /* of the last page that had some */
+    /* The document, for all who ask in one turn of the loop; nothing of what
+     * it tells reaches anybody before that is over. */
+    struct tfd_bytes document;
+    bool has_document;
+    uint64_t answers; /* of the roster, that it tells */
+    struct tfd_post turn_over;
 };
 
 /* By `make`, from page.html. */
@@ -84,13 +91,54 @@ struct reader {
     struct tfd_page *page;
 };
 
-static int write_document(const struct tfd_status_page *pages,
-                          struct tfd_page *p)
+static void drop_document(struct tfd_status_page *pages)
+{
+    if (pages->has_document)
+        tfd_bytes_deinit(&pages->document);
+    pages->has_document = false;
+}
+
+static void document_turn_over(struct tfd_post *p)
+{
+    struct tfd_status_page *pages =
+        TFD_CONTAINER_OF(p, struct tfd_status_page, turn_over);
+
+    p->run = NULL;
+    drop_document(pages);
+}
+
+/* Before the connections write, which is deferred, too. */
+static void keep_for_turn(struct tfd_status_page *pages)
+{
+    if (pages->turn_over.run)
+        return;
+    pages->turn_over.run = document_turn_over;
+    tfd_loop_defer_first(pages->view->loop, &pages->turn_over);
+}
+
+static void make_document(struct tfd_status_page *pages)
 {
     struct tfd_document d = {pages->view, pages->roster, &pages->history};
+    uint64_t answers = tfd_roster_answers(pages->roster);
+
+    if (pages->has_document && pages->answers == answers)
+        return;
+    drop_document(pages);
+    tfd_bytes_init(&pages->document, TFD_PAGE_SIZE_MAX);
+    pages->has_document = true;
+    pages->answers = answers;
+    tfd_document_write(&d, &pages->document);
+    keep_for_turn(pages);
+}
+
+static int write_document(struct tfd_status_page *pages, struct tfd_page *p)
+{
+    struct tfd_bytes *from = &pages->document;
 
     p->content_type = "application/json";
-    tfd_document_write(&d, p->body);
+    make_document(pages);
+    tfd_bytes_add(p->body, from->data, from->size);
+    p->body->failed = p->body->failed || from->failed; /* that is told */
     return 200;
 }
 
@@ -235,6 +283,7 @@ void tfd_status_page_free(struct tfd_status_page *p)
     if (!p)
         return;
     tfd_history_stop(&p->history);
+    drop_document(p);
     tfd_roster_free(p->roster);
     free(p);
 }

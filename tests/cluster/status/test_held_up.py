@@ -1,10 +1,13 @@
 """What a page does not wait for, and what does not wait for a page."""
+import json
 import os
+import socket
 import tempfile
 import threading
 
 from tests.cluster.client import graph, plain_config, tf
-from tests.cluster.cluster import wait_until
+from tests.cluster.cluster import Cluster, wait_until
+from tests.cluster.faults import wire
 from tests.cluster.status.document import read
 from tests.cluster.suite import test
 
@@ -50,3 +53,25 @@ def a_table_that_is_filled_holds_no_page_up(cluster):
     (row,) = [row for row in read(task)[0]["resources"]["list"]
               if row["kind"] == "table"]
     assert row["count"] == 4000000, row
+
+
+@test(limit=60, tfd_only=True)
+def readers_that_wait_together_are_told_the_same(server):
+    """One document for all of them, or 64 of a large task stop its loop."""
+    with Cluster(server, start=False, worker=2) as cluster, \
+            socket.create_server(("127.0.0.1", 0)) as silent, graph():
+        cluster.spec["worker"][1] = "127.0.0.1:%d" % silent.getsockname()[1]
+        cluster.start("worker", 0)
+        task = cluster["worker", 0]
+        only = tf.ConfigProto(device_filters=["/job:worker/task:0"])
+        queues = [tf.queue.FIFOQueue(1, [tf.int32], shared_name="q%d" % i)
+                  for i in range(1000)]
+        with tf.Session(task.target, config=only) as session:
+            session.run([q.size() for q in queues])
+            readers = [wire.connect(task.port) for _ in range(60)]
+            for reader in readers:
+                reader.sendall(b"GET /status.json HTTP/1.1\r\n\r\n")
+            bodies = {wire.parse_http(wire.read_to_end(reader, 20))[2]
+                      for reader in readers}
+        assert len(bodies) == 1, len(bodies)
+        assert json.loads(bodies.pop())["resources"]["count"] >= 1000
