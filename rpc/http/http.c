@@ -95,7 +95,6 @@ static void init_page(struct http *h)
 static void refuse_http(struct http *h, int status)
 {
     init_page(h);
-    h->head_only = false;
     tfd_bytes_printf(&h->body, "%d %s\n", status, reason_of(status));
     answer_http(h, status);
 }
@@ -166,6 +165,7 @@ static void answer_request(struct http *h)
     }
     get = tfd_str_is(method, "GET");
     head = tfd_str_is(method, "HEAD");
+    h->head_only = head;
     if (take_until(&target, '?', &path))
         query = target;
     else
@@ -174,10 +174,8 @@ static void answer_request(struct http *h)
         refuse_http(h, 505);
     else if (!get && !head)
         refuse_http(h, 405);
-    else {
-        h->head_only = head;
+    else
         answer_page(h, path, query, rest);
-    }
 }
 
 /* An empty line ends the head; a bare line feed is taken for a line's end, as
