@@ -85,8 +85,10 @@ int tfd_ctl_log_level(struct tfd_ctl *c)
 
         if (c->json)
             code = tfd_ctl_put_json(c, json_incref(row), code);
-        else
-            fprintf(c->to, "%s\n", now ? json_string_value(now) : "-");
+        else {
+            tfd_ctl_put_clean(c->to, now ? json_string_value(now) : "-");
+            fputc('\n', c->to);
+        }
         json_decref(row);
     }
     tfd_bytes_deinit(&request);

@@ -115,6 +115,17 @@ static void put_errors(const struct tfd_ctl *c, char *text)
                          : line);
 }
 
+/* Names in them are the graph's own. */
+static void put_lines(const struct tfd_ctl *c, char *text)
+{
+    char *line;
+
+    while (next_line(&text, &line)) {
+        tfd_ctl_put_clean(c->to, line);
+        fputc('\n', c->to);
+    }
+}
+
 static int show_missing(struct tfd_ctl *c)
 {
     char *said = NULL, *errors = NULL;
@@ -140,7 +151,7 @@ static int show_missing(struct tfd_ctl *c)
     else if (c->json)
         code = tfd_ctl_put_json(c, read_missing(said), code);
     else
-        fputs(said, c->to);
+        put_lines(c, said);
     free(said);
     free(errors);
     return code;

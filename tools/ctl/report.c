@@ -7,20 +7,54 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* ---- Lines for people ---------------------------------------------------- */
+/* ---- Characters --------------------------------------------------------- */
 
-/* A line stays one line, and steers no terminal. */
-static void put_clean(FILE *to, const char *text)
+/* The length of the UTF-8 character that s begins with; 0: it is none. */
+static size_t character_size(struct tfd_str s)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
+    unsigned char c = (unsigned char)s.data[0];
+    size_t size = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
 
-        if (c < ' ' || c == 0x7f)
-            fprintf(to, "\\x%02x", c);
+    if (size > s.size || c > 0xf4)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if (((unsigned char)s.data[i] & 0xc0) != 0x80)
+            return 0;
+    if ((c == 0xe0 && (unsigned char)s.data[1] < 0xa0) ||
+        (c == 0xed && (unsigned char)s.data[1] > 0x9f) ||
+        (c == 0xf0 && (unsigned char)s.data[1] < 0x90) ||
+        (c == 0xf4 && (unsigned char)s.data[1] > 0x8f))
+        return 0;
+    return size;
+}
+
+size_t tfd_ctl_shown(struct tfd_str s)
+{
+    unsigned char c = (unsigned char)s.data[0];
+
+    if (c < ' ' || c == 0x7f ||
+        (c == 0xc2 && s.size > 1 && (unsigned char)s.data[1] < 0xa0))
+        return 0;
+    return character_size(s);
+}
+
+void tfd_ctl_put_clean(FILE *to, const char *text)
+{
+    struct tfd_str s = tfd_str_of(text);
+
+    while (s.size > 0) {
+        size_t size = tfd_ctl_shown(s);
+
+        if (size > 0)
+            fwrite(s.data, 1, size, to);
         else
-            fputc(c, to);
+            fprintf(to, "\\x%02x", (unsigned char)s.data[0]);
+        size = size > 0 ? size : 1;
+        s = (struct tfd_str){s.data + size, s.size - size};
     }
 }
+
+/* ---- Lines for people ---------------------------------------------------- */
 
 static void put_line(const struct tfd_ctl *c, const char *what, const char *fmt,
                      va_list args)
@@ -29,7 +63,7 @@ static void put_line(const struct tfd_ctl *c, const char *what, const char *fmt,
 
     vsnprintf(text, sizeof(text), fmt, args);
     fprintf(c->err, "tfdctl: %s: %s", c->verb, what);
-    put_clean(c->err, text);
+    tfd_ctl_put_clean(c->err, text);
     fputc('\n', c->err);
 }
 
@@ -65,25 +99,6 @@ int tfd_ctl_fail_call(const struct tfd_ctl *c, const char *what,
 }
 
 /* ---- Texts --------------------------------------------------------------- */
-
-/* The length of the UTF-8 character that s begins with; 0: it is none. */
-static size_t character_size(struct tfd_str s)
-{
-    unsigned char c = (unsigned char)s.data[0];
-    size_t size = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-
-    if (size > s.size || c > 0xf4)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if (((unsigned char)s.data[i] & 0xc0) != 0x80)
-            return 0;
-    if ((c == 0xe0 && (unsigned char)s.data[1] < 0xa0) ||
-        (c == 0xed && (unsigned char)s.data[1] > 0x9f) ||
-        (c == 0xf0 && (unsigned char)s.data[1] < 0x90) ||
-        (c == 0xf4 && (unsigned char)s.data[1] > 0x8f))
-        return 0;
-    return size;
-}
 
 json_t *tfd_ctl_text(struct tfd_str s)
 {

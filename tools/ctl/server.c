@@ -41,7 +41,8 @@ int tfd_ctl_server_find(struct tfd_ctl *c, char address[TFD_ADDRESS_SIZE_MAX])
 {
     const char *tf_config = tfd_environment_get(TFD_ENVIRONMENT_TF_CONFIG);
     const char *target = c->target ? c->target : "";
-    struct tfd_address parsed = {"localhost", TFD_PORT_DEFAULT};
+    char with_port[TFD_ADDRESS_SIZE_MAX];
+    struct tfd_address parsed;
     struct tfd_status st = TFD_STATUS_INIT;
     char found[TFD_ADDRESS_SIZE_MAX] = "localhost";
 
@@ -52,11 +53,17 @@ int tfd_ctl_server_find(struct tfd_ctl *c, char address[TFD_ADDRESS_SIZE_MAX])
     if (!c->target)
         target = found;
     if (!strchr(target, ':') && *target && strlen(target) < TFD_HOST_SIZE_MAX) {
-        snprintf(parsed.host, sizeof(parsed.host), "%s", target);
-    } else if (tfd_address_parse(target, &parsed, &st) != TFD_OK) {
-        fprintf(c->err, "tfdctl: --target = %.200s: %s\n", target, st.text);
-        return TFD_CTL_CONFIG;
+        snprintf(with_port, sizeof(with_port), "%s:%d", target,
+                 TFD_PORT_DEFAULT);
+        target = with_port;
     }
+    if (tfd_address_parse(target, &parsed, &st) == TFD_OK && parsed.port == 0)
+        (void)tfd_fail(&st, TFD_INVALID_ARGUMENT,
+                       "nobody listens on port 0; write host:%d",
+                       TFD_PORT_DEFAULT);
+    if (st.code != TFD_OK)
+        return tfd_ctl_fail(c, TFD_CTL_CONFIG, "--target = %.200s: %s", target,
+                            st.text);
     tfd_address_format(&parsed, address);
     return TFD_CTL_DONE;
 }

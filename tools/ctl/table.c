@@ -57,9 +57,13 @@ static const json_t *value_at(const json_t *row, const char *key)
 /* Characters that steer a terminal are none of a cell. */
 static void clean(char *text)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
+    while (*text) {
+        size_t size = tfd_ctl_shown((struct tfd_str){text, strnlen(text, 4)});
+
+        if (size == 0)
             *text = '?';
+        text += size > 0 ? size : 1;
+    }
 }
 
 static void write_number(const json_t *v, enum tfd_ctl_format format,
