@@ -153,9 +153,10 @@ json_t *tfd_ctl_bundle_json(struct tfd_ctl_bundle *b)
         json_array_append_new(shape, json_null());
     for (int d = 0; !tfd_shape_is_long(&e->shape) && d < e->shape.rank; d++)
         json_array_append_new(shape, json_integer(e->shape.dim[d]));
-    return json_pack("{s:o, s:s, s:o, s:I, s:s, s:I}", "name",
+    return json_pack("{s:o, s:s, s:o, s:I, s:o, s:I}", "name",
                      tfd_ctl_text(b->name), "type",
                      tfd_dtype_name((int)e->dtype), "shape", shape, "bytes",
-                     (json_int_t)bytes, "file", tfd_ctl_bundle_file(b),
-                     "slices", (json_int_t)slice_count(b));
+                     (json_int_t)bytes, "file",
+                     tfd_ctl_text(tfd_str_of(tfd_ctl_bundle_file(b))), "slices",
+                     (json_int_t)slice_count(b));
 }

@@ -60,9 +60,11 @@ int tfd_ctl_checkpoint_show(struct tfd_ctl *c)
     if (st.code != TFD_OK)
         code = tfd_ctl_fail(c, TFD_CTL_NO, "%s", st.text);
     if (code == TFD_CTL_DONE && c->json)
-        code = tfd_ctl_put_json(
-            c, json_pack("{s:s, s:O}", "prefix", c->words[1], "tensors", list),
-            code);
+        code = tfd_ctl_put_json(c,
+                                json_pack("{s:o, s:O}", "prefix",
+                                          tfd_ctl_text(tfd_str_of(c->words[1])),
+                                          "tensors", list),
+                                code);
     else if (code == TFD_CTL_DONE)
         tfd_ctl_table(c, list, tensor_columns, COUNT(tensor_columns));
     json_decref(list);
@@ -81,9 +83,10 @@ static void add_damage(struct verified *v, struct tfd_ctl_bundle *b,
 {
     v->damaged++;
     json_array_append_new(
-        v->list, json_pack("{s:o, s:s, s:o}", "tensor", tfd_ctl_text(b->name),
-                           "file", tfd_ctl_bundle_file(b), "error",
-                           tfd_ctl_text(tfd_str_of(why->text))));
+        v->list,
+        json_pack("{s:o, s:o, s:o}", "tensor", tfd_ctl_text(b->name), "file",
+                  tfd_ctl_text(tfd_str_of(tfd_ctl_bundle_file(b))), "error",
+                  tfd_ctl_text(tfd_str_of(why->text))));
 }
 
 /* Goes on behind a damaged tensor, so that all are named. */
@@ -112,18 +115,18 @@ static int tell_verified(struct tfd_ctl *c, const struct verified *v)
     char size[TFD_CTL_NUMBER_SIZE];
 
     if (c->json)
-        return tfd_ctl_put_json(c,
-                                json_pack("{s:s, s:b, s:I, s:I, s:O}", "prefix",
-                                          c->words[1], "whole", v->damaged == 0,
-                                          "tensors", (json_int_t)v->tensors,
-                                          "bytes", (json_int_t)v->bytes,
-                                          "damaged", v->list),
-                                code);
+        return tfd_ctl_put_json(
+            c,
+            json_pack("{s:o, s:b, s:I, s:I, s:O}", "prefix",
+                      tfd_ctl_text(tfd_str_of(c->words[1])), "whole",
+                      v->damaged == 0, "tensors", (json_int_t)v->tensors,
+                      "bytes", (json_int_t)v->bytes, "damaged", v->list),
+            code);
     if (v->damaged > 0)
         tfd_ctl_table(c, v->list, columns, COUNT(columns));
-    fprintf(c->to, "%s: %lld tensors, %s, %lld damaged\n", c->words[1],
-            (long long)v->tensors, tfd_ctl_bytes((double)v->bytes, size),
-            (long long)v->damaged);
+    tfd_ctl_put_clean(c->to, c->words[1]);
+    fprintf(c->to, ": %lld tensors, %s, %lld damaged\n", (long long)v->tensors,
+            tfd_ctl_bytes((double)v->bytes, size), (long long)v->damaged);
     return code;
 }
 

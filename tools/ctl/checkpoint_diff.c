@@ -161,12 +161,13 @@ static int tell(struct tfd_ctl *c, const struct walk *w)
     int code = w->different > 0 ? TFD_CTL_NO : TFD_CTL_DONE;
 
     if (c->json)
-        return tfd_ctl_put_json(c,
-                                json_pack("{s:s, s:s, s:I, s:O}", "first",
-                                          c->words[1], "second", c->words[2],
-                                          "same", (json_int_t)w->same,
-                                          "different", w->list),
-                                code);
+        return tfd_ctl_put_json(
+            c,
+            json_pack("{s:o, s:o, s:I, s:O}", "first",
+                      tfd_ctl_text(tfd_str_of(c->words[1])), "second",
+                      tfd_ctl_text(tfd_str_of(c->words[2])), "same",
+                      (json_int_t)w->same, "different", w->list),
+            code);
     if (w->different > 0)
         tfd_ctl_table(c, w->list, columns,
                       sizeof(columns) / sizeof(columns[0]));

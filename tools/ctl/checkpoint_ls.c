@@ -246,10 +246,11 @@ int tfd_ctl_checkpoint_ls(struct tfd_ctl *c)
         read_state(&l);
         sorted = sort(&l);
         if (c->json)
-            code = tfd_ctl_put_json(
-                c,
-                json_pack("{s:s, s:O}", "folder", l.dir, "checkpoints", sorted),
-                code);
+            code = tfd_ctl_put_json(c,
+                                    json_pack("{s:o, s:O}", "folder",
+                                              tfd_ctl_text(tfd_str_of(l.dir)),
+                                              "checkpoints", sorted),
+                                    code);
         else
             tfd_ctl_table(c, sorted, columns,
                           sizeof(columns) / sizeof(columns[0]));

@@ -80,13 +80,15 @@ static int tell_traced(const struct tfd_ctl *c,
         tfd_ctl_note(c, "the server traced nothing");
     if (c->json)
         return tfd_ctl_put_json(c,
-                                json_pack("{s:s, s:I, s:I, s:I}", "file",
-                                          c->out, "steps", (json_int_t)t->steps,
+                                json_pack("{s:o, s:I, s:I, s:I}", "file",
+                                          tfd_ctl_text(tfd_str_of(c->out)),
+                                          "steps", (json_int_t)t->steps,
                                           "devices",
                                           (json_int_t)t->device_count, "nodes",
                                           (json_int_t)t->count),
                                 TFD_CTL_DONE);
-    fprintf(c->to, "%s: %lld steps, %zu devices, %zu nodes\n", c->out,
+    tfd_ctl_put_clean(c->to, c->out);
+    fprintf(c->to, ": %lld steps, %zu devices, %zu nodes\n",
             (long long)t->steps, t->device_count, t->count);
     return TFD_CTL_DONE;
 }

@@ -1,5 +1,6 @@
 """tfdctl checkpoint against TensorFlow's own answers."""
 import glob
+import json
 import os
 import shutil
 import tempfile
@@ -185,6 +186,37 @@ def a_shortened_or_lost_file_is_damage(_):
         bad(UNREADABLE, [folder], "checkpoint", "verify", folder)
         open(prefix, "w").close()
         bad(UNREADABLE, ["format V1"], "checkpoint", "verify", prefix)
+
+
+def looked_at(calls, code, escaped):
+    """Each as JSON with the escaped name in its first value, and as a table."""
+    for words in calls:
+        first = next(iter(document("checkpoint", *words, code=code).values()))
+        assert escaped in first, first
+        got, said, complained = call("checkpoint", *words)
+        assert got == code, (words, got, complained)
+        assert not set(said + complained) & set("\x1b\x9b"), said
+
+
+@test()
+def names_that_are_no_utf8_or_steer_are_escaped(_):
+    escaped = "\\xff\x1b[2J\x9b"
+    with tempfile.TemporaryDirectory() as folder:
+        odd = os.fsdecode(os.fsencode(folder) + b"/\xff\x1b[2J\xc2\x9b")
+        os.mkdir(odd)
+        prefix = odd + "/m" + odd[len(folder) + 1:] + "-1"
+        save(folder + "/m-1", {"a": np.ones(3, np.float32)})
+        for path in glob.glob(folder + "/m-1.*"):
+            os.rename(path, prefix + path[len(folder + "/m-1"):])
+        whole = [["ls", odd], ["show", prefix], ["verify", prefix],
+                 ["diff", prefix, prefix]]
+        looked_at(whole, DONE, escaped)
+        [data] = glob.glob(glob.escape(prefix) + ".data*")
+        with open(data, "wb") as f:
+            f.write(b"x" * 12)
+        looked_at([["verify", prefix]], NO, escaped)
+        [damage] = document("checkpoint", "verify", prefix, code=NO)["damaged"]
+        assert escaped in damage["file"], damage
 
 
 @test()
