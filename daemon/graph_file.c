@@ -114,6 +114,18 @@ static bool is_saved_field(const struct tfd_pb_field *f)
            is_message(f->bytes, is_meta_field);
 }
 
+/* Else a GraphDef with a damaged name would be one that has nothing in it. */
+static bool is_meta_of_graph(struct tfd_str message)
+{
+    struct tfd_pb_reader r = tfd_pb_reader_of(message);
+    struct tfd_pb_field f;
+    bool found = false;
+
+    while (tfd_pb_next(&r, &f))
+        found = found || f.tag == TAG(MetaGraphDef_graph_def);
+    return found;
+}
+
 /* One that has no field is none. */
 static bool find_form(struct tfd_str message, enum tfd_graph_form *form)
 {
@@ -121,7 +133,8 @@ static bool find_form(struct tfd_str message, enum tfd_graph_form *form)
                                        is_saved_field};
 
     for (int i = 0; i < 3 && message.size > 0; i++)
-        if (is_message(message, fields[i])) {
+        if (is_message(message, fields[i]) &&
+            (fields[i] != is_meta_field || is_meta_of_graph(message))) {
             *form = (enum tfd_graph_form)i;
             return true;
         }

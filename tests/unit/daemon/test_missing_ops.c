@@ -309,6 +309,29 @@ static void binary_forms_are_told_apart(void **state)
     }
 }
 
+/* Nodes whose op is no name, and a MetaGraphDef without a graph: nothing in
+ * them could be looked at. */
+static void what_has_no_graph_has_no_form(void **state)
+{
+    static const struct tfd_str none[] = {
+        TFD_STR_INIT("\012\011\012\001a\022\004No\012p"),
+        TFD_STR_INIT("\012\011\012\001a\022\004NoOp"
+                     "\012\010\012\001b\022\003\033[2"
+                     "\042\003\010\252\023"),
+        TFD_STR_INIT("\012\003\012\001a"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(none); i++) {
+        struct tfd_status st = TFD_STATUS_INIT;
+        struct tfd_graph_file f;
+
+        if (tfd_graph_file_parse(&f, none[i], &st) == TFD_OK)
+            fail_msg("%zu: %s", i, f.form);
+        tfd_graph_file_deinit(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +341,7 @@ int main(void)
         cmocka_unit_test(files_that_cannot_be_read_are_refused),
         cmocka_unit_test(calls_have_a_maximum),
         cmocka_unit_test(binary_forms_are_told_apart),
+        cmocka_unit_test(what_has_no_graph_has_no_form),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
