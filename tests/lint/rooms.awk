@@ -76,7 +76,8 @@ BEGIN {
         "linalg math random reduce sparse vector"
     beside["kernels/parse"] = "core"
     beside["kernels/proto"] = "core io"
-    beside["kernels/quantized"] = "conv core image layout math reduce vector"
+    beside["kernels/quantized"] = "conv core image layout linalg math reduce " \
+        "vector"
     beside["kernels/ragged"] = "core layout sparse"
     beside["kernels/random"] = "core layout vector"
     beside["kernels/readers"] = "core data_sources io state"
