@@ -5,8 +5,8 @@ wait to be told that something was lost there.
 
 TensorFlow is imported once; each connection gets a process of its own, whose
 first line is a job: {"cluster", "phase", "victim", "kills", "folder"}.  It says
-its number, "at", and in the end "ok COUNT", "lost" (a ps, named as coordinators
-expect it) or "error TEXT"."""
+its number, "at", and in the end "ok COUNT", "lost TEXT" (a ps, named as
+coordinators expect it) or "error TEXT"."""
 import json
 import os
 import pathlib
@@ -172,15 +172,15 @@ class Program:
 
 
 def verdict(error):
-    if isinstance(error, (tf.errors.UnavailableError, tf.errors.AbortedError)
-                  ) and "/job:ps/replica:0/task:0" in str(error) and (
-                      "GRPC error information from remote target /job:ps"
-                      in str(error)):
-        return "lost"
     if isinstance(error, UnicodeDecodeError):
         return "error %s in %r" % (error, error.object[:1000])
-    return "error " + ("%s: %s" % (type(error).__name__, error)).replace(
-        "\n", " ")[-2000:]
+    text = ("%s: %s" % (type(error).__name__, error)).replace("\n", " ")
+    if isinstance(error, (tf.errors.UnavailableError, tf.errors.AbortedError)
+                  ) and "/job:ps/replica:0/task:0" in text and (
+                      "GRPC error information from remote target /job:ps"
+                      in text):
+        return "lost " + text[-2000:]
+    return "error " + text[-2000:]
 
 
 def serve(connection):

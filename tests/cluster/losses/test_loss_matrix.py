@@ -211,7 +211,7 @@ class Play:
         if said and said.startswith("ok") and (
                 self.case.phase == "connecting" or not self.case.kills):
             return
-        assert said == "lost", said
+        assert said and said.startswith("lost "), said
         assert took < NAMED_SECONDS, took
         if not self.cluster["ps", 0].alive():
             self.cluster.start("ps", 0)
