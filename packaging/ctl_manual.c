@@ -8,30 +8,13 @@
  *     ctl_manual zsh     for share/zsh/site-functions
  */
 #include "config/version.h"
+#include "packaging/roff.h"
 #include "tools/ctl/ctl.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- The manual page ----------------------------------------------------- */
-
-/* As roff wants it: a dash that can be copied, no backslash that commands, no
- * dot or quote that does at the beginning of a line. */
-static void put_roff(const char *text)
-{
-    if (*text == '.' || *text == '\'')
-        fputs("\\&", stdout);
-    for (; *text; text++) {
-        if (*text == '\\')
-            fputs("\\e", stdout);
-        else if (*text == '-')
-            fputs("\\-", stdout);
-        else if (*text == '\'')
-            fputs("\\(aq", stdout);
-        else
-            fputc(*text, stdout);
-    }
-}
 
 static void put_verb(const struct tfd_ctl_verb *v)
 {

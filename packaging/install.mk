@@ -13,7 +13,7 @@ FILL     = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@VERSION@|$(VERSION)|g' \
            -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|g'
 MANUAL  := $(BUILD)/packaging/manual
 
-$(MANUAL): packaging/manual.c $(BUILD)/libtfd.a
+$(MANUAL): packaging/manual.c packaging/roff.h $(BUILD)/libtfd.a
 	@mkdir -p $(@D)
 	@echo "  MANUAL  $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/libtfd.a $(LIBS) -o $@
@@ -30,10 +30,10 @@ $(BUILD)/packaging/tfd.bash: $(MANUAL)
 # The same of the tool, from its tables.
 CTLMANUAL := $(BUILD)/packaging/ctl_manual
 
-$(CTLMANUAL): packaging/ctl_manual.c $(CTLOBJ) $(BUILD)/libtfd.a
+$(CTLMANUAL): packaging/ctl_manual.c packaging/roff.h $(CTLOBJ) $(BUILD)/libtfd.a
 	@mkdir -p $(@D)
 	@echo "  MANUAL  $@"
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $(filter-out %.h,$^) $(LIBS) -o $@
 
 $(BUILD)/packaging/tfdctl.1: $(CTLMANUAL)
 	@$(CTLMANUAL) man >$@

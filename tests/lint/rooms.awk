@@ -29,7 +29,7 @@ BEGIN {
                            "client/train/train.h"
     may["client"]        = "client rpc kernels config common daemon/server.h"
     may["examples"]      = "client"
-    may["packaging"]     = "config common tools"
+    may["packaging"]     = "packaging config common tools"
     may["tools"]         = "tools client rpc kernels config common " \
                            "daemon/missing_ops.h daemon/graph_file.h " \
                            "daemon/status/kernels_page.h daemon/status/metrics.h " \
