@@ -153,10 +153,11 @@ static uint64_t mix_node(uint64_t h, const struct tfd_data_node *n,
     return h;
 }
 
-static enum tfd_code mix_all(const struct tfd_data_nodes *g,
-                             const struct tfd_data_library *l, uint64_t *out,
+static enum tfd_code mix_all(void *arg, const struct tfd_data_nodes *g,
+                             const struct tfd_data_library *l,
                              struct tfd_status *st)
 {
+    uint64_t *out = arg;
     struct tfd_map hashes;
     struct tfd_bytes text;
     enum tfd_code rc;
@@ -177,18 +178,5 @@ static enum tfd_code mix_all(const struct tfd_data_nodes *g,
 enum tfd_code tfd_data_fingerprint(const struct tfd_tensor *dataset,
                                    uint64_t *out, struct tfd_status *st)
 {
-    struct tfd_data_nodes g;
-    struct tfd_data_library l;
-    enum tfd_code rc;
-
-    tfd_data_nodes_init(&g);
-    tfd_data_library_init(&l);
-    rc = tfd_data_nodes_fill(&g, dataset, st);
-    if (rc == TFD_OK)
-        rc = tfd_data_library_fill(&l, &g, st);
-    if (rc == TFD_OK)
-        rc = mix_all(&g, &l, out, st);
-    tfd_data_library_deinit(&l);
-    tfd_data_nodes_deinit(&g);
-    return rc;
+    return tfd_data_library_use(dataset, mix_all, out, st);
 }

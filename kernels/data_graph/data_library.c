@@ -143,6 +143,26 @@ enum tfd_code tfd_data_library_fill(struct tfd_data_library *l,
     return TFD_OK;
 }
 
+enum tfd_code tfd_data_library_use(const struct tfd_tensor *dataset,
+                                   tfd_data_library_fn *fn, void *arg,
+                                   struct tfd_status *st)
+{
+    struct tfd_data_nodes g;
+    struct tfd_data_library l;
+    enum tfd_code rc;
+
+    tfd_data_nodes_init(&g);
+    tfd_data_library_init(&l);
+    rc = tfd_data_nodes_fill(&g, dataset, st);
+    if (rc == TFD_OK)
+        rc = tfd_data_library_fill(&l, &g, st);
+    if (rc == TFD_OK)
+        rc = fn(arg, &g, &l, st);
+    tfd_data_library_deinit(&l);
+    tfd_data_nodes_deinit(&g);
+    return rc;
+}
+
 const struct tfd_function *
 tfd_data_library_find(const struct tfd_data_library *l, struct tfd_str name)
 {

@@ -38,4 +38,15 @@ void tfd_data_library_put(const struct tfd_data_library *l,
 /* The function that an attribute names; "" when it names none. */
 struct tfd_str tfd_data_library_name(struct tfd_str attr);
 
+/* Is handed the nodes of a dataset and their functions for the call. */
+typedef enum tfd_code tfd_data_library_fn(void *arg,
+                                          const struct tfd_data_nodes *g,
+                                          const struct tfd_data_library *l,
+                                          struct tfd_status *st);
+
+/* Collects those of the dataset in the tensor, and what fn makes of them. */
+enum tfd_code tfd_data_library_use(const struct tfd_tensor *dataset,
+                                   tfd_data_library_fn *fn, void *arg,
+                                   struct tfd_status *st) TFD_MUST_USE;
+
 #endif

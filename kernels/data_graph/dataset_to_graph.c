@@ -41,30 +41,6 @@ static enum tfd_code v2_prepare(const struct tfd_prepare *p, void *state,
     return TFD_OK;
 }
 
-/* A graph of the dataset in input 0; fn uses it. */
-typedef enum tfd_code use_fn(struct tfd_kctx *k, const struct tfd_data_nodes *g,
-                             const struct tfd_data_library *l,
-                             struct tfd_status *st);
-
-static enum tfd_code with_nodes(struct tfd_kctx *k, use_fn *use,
-                                struct tfd_status *st)
-{
-    struct tfd_data_nodes g;
-    struct tfd_data_library l;
-    enum tfd_code rc;
-
-    tfd_data_nodes_init(&g);
-    tfd_data_library_init(&l);
-    rc = tfd_data_nodes_fill(&g, &k->in[0], st);
-    if (rc == TFD_OK)
-        rc = tfd_data_library_fill(&l, &g, st);
-    if (rc == TFD_OK)
-        rc = use(k, &g, &l, st);
-    tfd_data_library_deinit(&l);
-    tfd_data_nodes_deinit(&g);
-    return rc;
-}
-
 static enum tfd_code explain(const struct tfd_status *why,
                              struct tfd_status *st)
 {
@@ -73,11 +49,11 @@ static enum tfd_code explain(const struct tfd_status *why,
                     why->text);
 }
 
-static enum tfd_code write_graph(struct tfd_kctx *k,
-                                 const struct tfd_data_nodes *g,
+static enum tfd_code write_graph(void *arg, const struct tfd_data_nodes *g,
                                  const struct tfd_data_library *l,
                                  struct tfd_status *st)
 {
+    struct tfd_kctx *k = arg;
     const struct to_graph *t = k->state;
     struct tfd_status why = TFD_STATUS_INIT;
     struct tfd_bytes text;
@@ -98,7 +74,7 @@ static enum tfd_code write_graph(struct tfd_kctx *k,
 
 static enum tfd_code graph_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    return with_nodes(k, write_graph, st);
+    return tfd_data_library_use(&k->in[0], write_graph, k, st);
 }
 
 /* ---- Fingerprint --------------------------------------------------------- */

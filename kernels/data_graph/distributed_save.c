@@ -15,6 +15,7 @@
  */
 #include "common/base/container.h"
 #include "common/base/pbio.h"
+#include "common/base/unicode.h"
 #include "common/graph/attr.h"
 #include "common/graph/graph_internal.h"
 #include "config/limits.h"
@@ -60,23 +61,11 @@ static enum tfd_code save_prepare(const struct tfd_prepare *p, void *state,
 
 /* ---- The request --------------------------------------------------------- */
 
-static enum tfd_code write_nodes(const struct tfd_tensor *dataset,
-                                 struct tfd_bytes *out, struct tfd_status *st)
+static enum tfd_code write_nodes(void *arg, const struct tfd_data_nodes *g,
+                                 const struct tfd_data_library *l,
+                                 struct tfd_status *st)
 {
-    struct tfd_data_nodes g;
-    struct tfd_data_library l;
-    enum tfd_code rc;
-
-    tfd_data_nodes_init(&g);
-    tfd_data_library_init(&l);
-    rc = tfd_data_nodes_fill(&g, dataset, st);
-    if (rc == TFD_OK)
-        rc = tfd_data_library_fill(&l, &g, st);
-    if (rc == TFD_OK)
-        rc = tfd_data_write(&g, &l, out, st);
-    tfd_data_library_deinit(&l);
-    tfd_data_nodes_deinit(&g);
-    return rc;
+    return tfd_data_write(g, l, arg, st);
 }
 
 static enum tfd_code put_dataset(const struct tfd_tensor *dataset,
@@ -86,7 +75,7 @@ static enum tfd_code put_dataset(const struct tfd_tensor *dataset,
     size_t def = tfd_pb_begin(out, REQUEST_DATASET);
     size_t graph = tfd_pb_begin(out, DATASET_GRAPH);
 
-    if (write_nodes(dataset, out, &why) != TFD_OK)
+    if (tfd_data_library_use(dataset, write_nodes, out, &why) != TFD_OK)
         return tfd_fail(st, TFD_FAILED_PRECONDITION,
                         "Serialization error while trying to save dataset with "
                         "tf.data service. The dataset may depend on a resource "
@@ -97,44 +86,6 @@ static enum tfd_code put_dataset(const struct tfd_tensor *dataset,
     tfd_pb_finish(out, graph);
     tfd_pb_finish(out, def);
     return TFD_OK;
-}
-
-/* One character that is proper UTF-8 of [at, end); 0: none. */
-static size_t character(const uint8_t *at, const uint8_t *end)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t size = *at < 0x80   ? 1
-                        : *at < 0xc0 ? 0
-                        : *at < 0xe0 ? 2
-                        : *at < 0xf0 ? 3
-                        : *at < 0xf8 ? 4
-                                     : 0;
-    uint32_t value = size > 1 ? *at & (0x7fu >> size) : *at;
-
-    if (!size || size > (size_t)(end - at))
-        return 0;
-    for (size_t i = 1; i < size; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-        value = value << 6 | (at[i] & 0x3f);
-    }
-    return value < least[size] || value > 0x10ffff || value >> 11 == 0x1b
-               ? 0
-               : size;
-}
-
-/* A field of type string is damaged where it is not. */
-static bool is_utf8(struct tfd_str s)
-{
-    const uint8_t *at = (const uint8_t *)s.data, *end = at + s.size;
-    size_t size;
-
-    for (; at < end; at += size) {
-        size = character(at, end);
-        if (!size)
-            return false;
-    }
-    return true;
 }
 
 static enum tfd_code put_metadata(struct tfd_str metadata,
@@ -151,8 +102,9 @@ static enum tfd_code put_metadata(struct tfd_str metadata,
             spec = tfd_pb_str(&r, &f);
         else if (f.tag == METADATA_COMPRESSION && f.wire == TFD_PB_BYTES)
             compression = tfd_pb_str(&r, &f);
+    /* A field of type string is damaged where it is no UTF-8. */
     if (tfd_pb_end(&r, "DistributedSnapshotMetadata", NULL) != TFD_OK ||
-        !is_utf8(compression))
+        !tfd_unicode_is_utf8(compression))
         return tfd_fail(st, TFD_INVALID_ARGUMENT,
                         "Failed to parse DistributedSnapshotMetadata from "
                         "string: %s",

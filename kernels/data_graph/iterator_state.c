@@ -62,25 +62,24 @@ static enum tfd_code save_prepare(const struct tfd_prepare *p, void *state,
                         &((struct save_state *)state)->policy, st);
 }
 
+static enum tfd_code check_library(void *arg, const struct tfd_data_nodes *g,
+                                   const struct tfd_data_library *l,
+                                   struct tfd_status *st)
+{
+    (void)arg;
+    (void)g;
+    return tfd_data_library_check(l, st);
+}
+
 /* With the policy to fail, functions that keep a state are refused. */
 static enum tfd_code check_functions(struct tfd_dataset *d,
                                      struct tfd_status *st)
 {
-    struct tfd_data_nodes g;
-    struct tfd_data_library l;
     struct tfd_tensor t = TFD_TENSOR_INIT;
     enum tfd_code rc;
 
     TFD_TRY(tfd_variant_object_tensor(&tfd_dataset_ref(d)->object, &t, st));
-    tfd_data_nodes_init(&g);
-    tfd_data_library_init(&l);
-    rc = tfd_data_nodes_fill(&g, &t, st);
-    if (rc == TFD_OK)
-        rc = tfd_data_library_fill(&l, &g, st);
-    if (rc == TFD_OK)
-        rc = tfd_data_library_check(&l, st);
-    tfd_data_library_deinit(&l);
-    tfd_data_nodes_deinit(&g);
+    rc = tfd_data_library_use(&t, check_library, NULL, st);
     tfd_tensor_unref(&t);
     return rc;
 }
