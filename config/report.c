@@ -3,6 +3,8 @@
  */
 #include "config/report.h"
 
+#include "common/base/unicode.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -17,20 +19,26 @@ void tfd_report_init(struct tfd_report *r)
     r->count = 0;
 }
 
-/* Copies text with control characters as \xNN; a cut ends in "...". */
+/* Copies text with what a terminal would not show as \xNN; a cut ends in "...".
+ */
 static void copy_printable(char *to, size_t size, const char *text)
 {
+    struct tfd_str left = tfd_str_of(text);
     size_t used = 0;
 
-    for (; *text && used + 8 < size; text++) {
-        unsigned char c = (unsigned char)*text;
+    while (left.size > 0 && used + 8 < size) {
+        size_t shown = tfd_unicode_shown(left);
 
-        if (c < 0x20 || c == 0x7f)
-            used += (size_t)snprintf(to + used, size - used, "\\x%02x", c);
+        if (shown > 0)
+            memcpy(to + used, left.data, shown);
         else
-            to[used++] = (char)c;
+            snprintf(to + used, size - used, "\\x%02x",
+                     (unsigned char)left.data[0]);
+        used += shown > 0 ? shown : 4;
+        shown = shown > 0 ? shown : 1;
+        left = (struct tfd_str){left.data + shown, left.size - shown};
     }
-    snprintf(to + used, size - used, "%s", *text ? "..." : "");
+    snprintf(to + used, size - used, "%s", left.size > 0 ? "..." : "");
 }
 
 void tfd_report_add(struct tfd_report *r, const char *path, const char *value,

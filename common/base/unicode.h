@@ -67,6 +67,18 @@ static inline size_t tfd_unicode_read(struct tfd_str s, uint32_t *point)
     return size;
 }
 
+/* The bytes of the character that s begins with where a terminal shows it; 0
+ * for a control character, which may steer the terminal, and where it is none.
+ */
+static inline size_t tfd_unicode_shown(struct tfd_str s)
+{
+    uint32_t point;
+    size_t size = tfd_unicode_read(s, &point);
+
+    return size > 0 && (point < 0x20 || (point >= 0x7f && point < 0xa0)) ? 0
+                                                                         : size;
+}
+
 static inline bool tfd_unicode_is_utf8(struct tfd_str s)
 {
     uint32_t point;

@@ -3,47 +3,20 @@
  */
 #include "tools/ctl/report.h"
 
+#include "common/base/unicode.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
 /* ---- Characters --------------------------------------------------------- */
 
-/* The length of the UTF-8 character that s begins with; 0: it is none. */
-static size_t character_size(struct tfd_str s)
-{
-    unsigned char c = (unsigned char)s.data[0];
-    size_t size = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-
-    if (size > s.size || c > 0xf4)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if (((unsigned char)s.data[i] & 0xc0) != 0x80)
-            return 0;
-    if ((c == 0xe0 && (unsigned char)s.data[1] < 0xa0) ||
-        (c == 0xed && (unsigned char)s.data[1] > 0x9f) ||
-        (c == 0xf0 && (unsigned char)s.data[1] < 0x90) ||
-        (c == 0xf4 && (unsigned char)s.data[1] > 0x8f))
-        return 0;
-    return size;
-}
-
-size_t tfd_ctl_shown(struct tfd_str s)
-{
-    unsigned char c = (unsigned char)s.data[0];
-
-    if (c < ' ' || c == 0x7f ||
-        (c == 0xc2 && s.size > 1 && (unsigned char)s.data[1] < 0xa0))
-        return 0;
-    return character_size(s);
-}
-
 void tfd_ctl_put_clean(FILE *to, const char *text)
 {
     struct tfd_str s = tfd_str_of(text);
 
     while (s.size > 0) {
-        size_t size = tfd_ctl_shown(s);
+        size_t size = tfd_unicode_shown(s);
 
         if (size > 0)
             fwrite(s.data, 1, size, to);
@@ -109,7 +82,8 @@ json_t *tfd_ctl_text(struct tfd_str s)
         return text;
     tfd_bytes_init(&b, SIZE_MAX);
     while (s.size > 0) {
-        size_t size = character_size(s);
+        uint32_t point;
+        size_t size = tfd_unicode_read(s, &point);
 
         if (size > 0)
             tfd_bytes_add(&b, s.data, size);

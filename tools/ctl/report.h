@@ -20,10 +20,7 @@ int tfd_ctl_fail_call(const struct tfd_ctl *c, const char *what,
 void tfd_ctl_note(const struct tfd_ctl *c, const char *fmt, ...)
     TFD_PRINTF(2, 3);
 
-/* Bytes of the character that s, which is not empty, begins with; 0: one that
- * steers a terminal, or no UTF-8. */
-size_t tfd_ctl_shown(struct tfd_str s);
-/* The text on one line; bytes of which tfd_ctl_shown() is 0 as \xNN. */
+/* The text on one line; bytes of which tfd_unicode_shown() is 0 as \xNN. */
 void tfd_ctl_put_clean(FILE *to, const char *text);
 
 /* A text from outside as JSON: bytes that are no UTF-8 as \xNN. */

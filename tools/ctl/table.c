@@ -8,6 +8,7 @@
 
 #include "tools/ctl/table.h"
 
+#include "common/base/unicode.h"
 #include "tools/ctl/report.h"
 
 #include <inttypes.h>
@@ -58,7 +59,8 @@ static const json_t *value_at(const json_t *row, const char *key)
 static void clean(char *text)
 {
     while (*text) {
-        size_t size = tfd_ctl_shown((struct tfd_str){text, strnlen(text, 4)});
+        size_t size =
+            tfd_unicode_shown((struct tfd_str){text, strnlen(text, 4)});
 
         if (size == 0)
             *text = '?';

@@ -82,12 +82,31 @@ static void test_a_text_is_utf8_or_not(void **state)
         assert_int_equal(tfd_unicode_is_utf8(cases[i].text), cases[i].is_utf8);
 }
 
+/* What a terminal would act upon is not shown, and what is no character. */
+static void test_what_a_terminal_shows(void **state)
+{
+    char text[TFD_UTF8_SIZE_MAX];
+
+    (void)state;
+    for (uint32_t point = 0; point < 0x800; point++) {
+        size_t size = tfd_unicode_put(point, text);
+        bool control = point < 0x20 || (point >= 0x7f && point <= 0x9f);
+
+        assert_int_equal(tfd_unicode_shown((struct tfd_str){text, size}),
+                         control ? 0 : size);
+    }
+    assert_int_equal(tfd_unicode_shown(TFD_STR("\x9b")), 0);
+    assert_int_equal(tfd_unicode_shown(TFD_STR("\xc3")), 0);
+    assert_int_equal(tfd_unicode_shown(TFD_STR("")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_point_there_and_back),
         cmocka_unit_test(test_every_pair_of_bytes),
         cmocka_unit_test(test_a_text_is_utf8_or_not),
+        cmocka_unit_test(test_what_a_terminal_shows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
