@@ -6,7 +6,9 @@
  */
 #include "config/address.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,6 +87,28 @@ static enum tfd_code parse_bracketed(const char *text, struct tfd_address *out,
     return parse_port(close + 2, &out->port, st);
 }
 
+/* "fe80::1:2222" may lack its brackets or its port: advice is for what the part
+ * before the last colon can be. */
+static enum tfd_code fail_colons(const char *text, const char *last,
+                                 struct tfd_status *st)
+{
+    char before[INET6_ADDRSTRLEN] = "";
+    struct in6_addr address;
+
+    if (last - text < (ptrdiff_t)sizeof(before))
+        memcpy(before, text, (size_t)(last - text));
+    if (inet_pton(AF_INET6, text, &address) == 1 &&
+        inet_pton(AF_INET6, before, &address) != 1)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "an IPv6 address without a port; write \"[%s]:%d\"",
+                        text, TFD_PORT_DEFAULT);
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "more than one ':'; write an IPv6 address as "
+                    "\"[%.*s]:%.20s\"",
+                    (int)(last - text > 100 ? 100 : last - text), text,
+                    last + 1);
+}
+
 enum tfd_code tfd_address_parse(const char *text, struct tfd_address *out,
                                 struct tfd_status *st)
 {
@@ -103,11 +127,7 @@ enum tfd_code tfd_address_parse(const char *text, struct tfd_address *out,
     if (!colon)
         return fail_no_port(text, st);
     if (strchr(text, ':') != colon)
-        return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                        "more than one ':'; write an IPv6 address as "
-                        "\"[%.*s]:%.20s\"",
-                        (int)(colon - text > 100 ? 100 : colon - text), text,
-                        colon + 1);
+        return fail_colons(text, colon, st);
     TFD_TRY(copy_host(out, text, (size_t)(colon - text), NAME_LETTERS, st));
     return parse_port(colon + 1, &out->port, st);
 }
