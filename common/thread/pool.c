@@ -313,9 +313,9 @@ static struct line *choose_line(struct tfd_pool *p)
     return ++p->begun % NEW_IN_TURN == 0 ? &p->again : &p->fresh;
 }
 
-/* Called and returns with the lock held.  A job that has had a turn makes room for
- * the event loop too: Linux takes a processor from who computes for a thread that
- * slept just now at its next tick only, up to 4 ms later. */
+/* Called and returns with the lock held.  A job that has had a turn makes room
+ * for the event loop too: Linux takes a processor from who computes for a
+ * thread that slept just now at its next tick only, up to 4 ms later. */
 static void run_first(struct tfd_pool *p)
 {
     struct line *from = choose_line(p);
