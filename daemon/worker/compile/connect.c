@@ -11,6 +11,7 @@
 #include "daemon/worker/compile/wiring.h"
 
 #include "config/limits.h"
+#include "daemon/worker/run/node_sample.h"
 #include "kernels/layout/long_shape.h"
 
 #include <string.h>
@@ -441,8 +442,11 @@ static enum tfd_code finish_wiring(struct tfd_wiring *w, struct tfd_status *st)
     e->roots = tfd_arena_array(&e->arena, nodes, sizeof(*e->roots));
     e->node_cost_ns =
         tfd_arena_array(&e->arena, nodes, sizeof(*e->node_cost_ns));
-    if (!e->roots || !e->node_cost_ns)
+    e->samples = tfd_arena_array(&e->arena, 1, sizeof(*e->samples));
+    if (!e->roots || !e->node_cost_ns || !e->samples)
         return tfd_arena_check(NULL, "a registered graph", st);
+    e->samples->of = tfd_arena_array(&e->arena, nodes, sizeof(*e->samples->of));
+    TFD_TRY(tfd_arena_check(e->samples->of, "a registered graph", st));
     for (int32_t i = 0; i < e->node_count; i++) {
         const struct tfd_exec_node *x = &e->nodes[i];
         struct tfd_exec_frame *f = &e->frames[w->frame[i]];

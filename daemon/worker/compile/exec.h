@@ -33,6 +33,7 @@ struct tfd_function_table;
 struct tfd_while_code;
 struct tfd_parts;
 struct tfd_exec_chain;
+struct tfd_node_samples;
 
 enum tfd_exec_kind {
     TFD_EXEC_KERNEL, /* compute() */
@@ -204,6 +205,7 @@ struct tfd_exec {
     uint32_t cost_ns;  /* of a step */
     int32_t expensive; /* nodes worth a thread */
     uint32_t *node_cost_ns;
+    struct tfd_node_samples *samples;
     struct tfd_parts *parts; /* NULL: it has none */
 };
 

@@ -92,7 +92,7 @@ struct tfd_while_state {
     uint8_t *holds;             /* by guard */
     struct tfd_variable **refs; /* none, for kernels to look at */
     int32_t at;                 /* the next op */
-    int32_t rounds;             /* jumps so far */
+    uint32_t rounds;            /* jumps so far, as far as they are counted */
 };
 
 enum tfd_while_end { TFD_WHILE_ENDED, TFD_WHILE_LATER, TFD_WHILE_FAILED };

@@ -19,6 +19,7 @@
 #include "common/base/container.h"
 #include "common/thread/cost.h"
 #include "daemon/worker/run/captures.h"
+#include "daemon/worker/run/node_sample.h"
 #include "daemon/worker/run/runner.h"
 
 #include <assert.h>
@@ -68,6 +69,8 @@ static void account(struct tfd_step *s)
     e->steps++;
     if (s->timed)
         recount_expensive(e);
+    if (s->sampled)
+        tfd_node_sample_end(e, tfd_clock_now_ns() - s->begun_ns);
     if (e->parts && s->status.code == TFD_OK)
         tfd_captures_end(e->parts, s->parts_mode, s->parts_launched,
                          tfd_clock_now_ns() - s->begun_ns);
@@ -243,6 +246,21 @@ static void begin_parts(struct tfd_step *s, bool *on_thread)
         tfd_captures_begin(s->exec->parts, s->trace != NULL, on_thread);
 }
 
+/* Whether the time of its nodes is taken. */
+static void choose_timing(struct tfd_step *s)
+{
+    struct tfd_exec *e = s->exec;
+
+    s->sampled = tfd_node_sample_wanted(e->steps);
+    s->timed = s->sampled || s->trace ||
+               (!s->on_loop && (e->steps < 2 || e->steps % SAMPLE_STEPS == 0));
+    if (!s->sampled)
+        return;
+    if (!e->parts)
+        s->begun_ns = tfd_clock_now_ns();
+    tfd_node_sample_begin(e);
+}
+
 void tfd_executor_start(struct tfd_step *s)
 {
     const struct tfd_exec *e = s->exec;
@@ -255,8 +273,7 @@ void tfd_executor_start(struct tfd_step *s)
         !s->pool || (!on_thread && e->steps > 0 && e->cost_ns < limit_ns);
     s->shared =
         !s->on_loop && e->expensive > 1 && tfd_pool_threads(s->pool) > 1;
-    s->timed = s->trace ||
-               (!s->on_loop && (e->steps < 2 || e->steps % SAMPLE_STEPS == 0));
+    choose_timing(s);
     s->runners = 1;
     if (s->on_loop) {
         tfd_executor_enter();
@@ -286,7 +303,7 @@ void tfd_executor_run(struct tfd_step *s)
 
     assert(!s->pool && tfd_executor_may_run(s->exec));
     s->on_loop = true;
-    s->shared = s->timed = false;
+    s->shared = s->timed = s->sampled = false;
     s->runners = 1;
     depth++;
     ended = tfd_runner_run(s, true);

@@ -9,6 +9,7 @@
 #include "common/thread/halt.h"
 #include "daemon/worker/compile/chains.h"
 #include "daemon/worker/run/captures.h"
+#include "daemon/worker/run/node_sample.h"
 #include "daemon/worker/run/runner.h"
 #include "daemon/worker/run/trace.h"
 
@@ -136,6 +137,8 @@ static void run_async(struct tfd_runner *r, struct tfd_ready *item)
     a->k.memory = r->k.memory;
     a->item = item;
     a->begun_ns = r->node_ns;
+    if (r->step->sampled)
+        a->sample_ns = tfd_clock_now_ns();
     a->waits = false;
     if (n->flags & TFD_EXEC_CHECKS &&
         tfd_checks_run(n->node->op, &a->k, &r->st) != TFD_OK)
@@ -430,16 +433,28 @@ static void run_node(struct tfd_runner *r, struct tfd_ready *item)
     finish_node(r, item, dead);
 }
 
+static bool is_sampled(const struct tfd_runner *r, const struct tfd_ready *item)
+{
+    const struct tfd_exec_node *n = item->node;
+
+    return r->step->sampled && n->kind != TFD_EXEC_ASYNC &&
+           !item->it->dead[n->local] && tfd_node_sample_takes(n);
+}
+
 static void run_timed(struct tfd_runner *r, struct tfd_ready *item)
 {
     const struct tfd_exec_node *n = item->node;
     const struct tfd_exec *e = r->step->exec;
-    uint64_t begun = tfd_clock_now_ns();
+    bool sampled = is_sampled(r, item); /* the item may go */
+    uint64_t begun = tfd_clock_now_ns(), took;
 
     if (r->step->trace)
         r->node_ns = tfd_clock_wall_ns();
     run_node(r, item);
-    tfd_runner_cost(e, n, (uint32_t)(tfd_clock_now_ns() - begun));
+    took = tfd_clock_now_ns() - begun;
+    tfd_runner_cost(e, n, (uint32_t)took);
+    if (sampled)
+        tfd_node_sample_add(e, n, took, 1);
 }
 
 void tfd_runner_node(struct tfd_runner *r, struct tfd_ready *item)
@@ -457,6 +472,9 @@ void tfd_runner_finished(struct tfd_runner *r, struct tfd_async *a, bool live)
                 item->node->out_count > 0;
 
     a->waits = false;
+    if (r->step->sampled && tfd_node_sample_takes(item->node))
+        tfd_node_sample_add(r->step->exec, item->node,
+                            tfd_clock_now_ns() - a->sample_ns, 1);
     if (!live) {
         drop_inputs(item->it, item->node);
         drop_outputs(a->k.out, a->k.ref_out, a->k.out_count);

@@ -57,7 +57,8 @@ struct tfd_async {
     struct tfd_post post;
     const struct tfd_exec_channel *channel;
     struct tfd_remote_recvs *remote;
-    uint64_t begun_ns; /* of a traced step */
+    uint64_t begun_ns;  /* of a traced step */
+    uint64_t sample_ns; /* of a sampled step: when it was started */
 };
 
 /* One iteration of a loop, or all there is of frame 0. */
@@ -111,12 +112,13 @@ struct tfd_step {
 
     enum tfd_parts_mode parts_mode;
     int parts_launched; /* atomic: gates that launched */
-    uint64_t begun_ns;  /* of a graph that has parts */
+    uint64_t begun_ns;  /* where it has parts, or is sampled */
     bool aborted; /* after a failure: everybody has been told; the lock's */
     bool alone;   /* no other step of this task is under way */
     bool on_loop; /* runs on the loop thread */
     bool shared;  /* several runners */
     bool timed;   /* the time of each node is taken */
+    bool sampled; /* and counted (node_sample.h); then it is timed */
     struct tfd_trace *trace; /* NULL: not traced; then it is timed, too */
     uint64_t busy_ns;        /* of all runners; the lock's */
 

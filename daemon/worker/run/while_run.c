@@ -9,6 +9,7 @@
 #include "common/base/atomic.h"
 #include "common/base/clock.h"
 #include "daemon/worker/compile/while_code.h"
+#include "daemon/worker/run/node_sample.h"
 #include "daemon/worker/run/runner.h"
 
 #include <string.h>
@@ -23,6 +24,10 @@
 #define CROWD 16
 /* Rounds whose nodes are timed, of a step whose nodes are. */
 #define TIMED_ROUNDS 4
+/* The same of a step that is sampled: the first so many, then the middle one of
+ * each so many, which stands for all; a prime, lest a loop within has as many.
+ */
+#define SAMPLED_ROUNDS 61
 /* Nodes that cost more gain from a thread of their own: it costs 5000 to hand
  * one over and to hear of its end. */
 #define WIDE_NS 5000
@@ -119,11 +124,15 @@ static void compute_op(const struct run *x, const struct tfd_while_op *op)
 
 static void compute_timed(const struct run *x, const struct tfd_while_op *op)
 {
-    uint64_t begun = tfd_clock_now_ns();
+    const struct tfd_exec *e = x->r->step->exec;
+    uint64_t begun = tfd_clock_now_ns(), took;
 
     compute_op(x, op);
-    tfd_runner_cost(x->r->step->exec, op->node,
-                    (uint32_t)(tfd_clock_now_ns() - begun));
+    took = tfd_clock_now_ns() - begun;
+    tfd_runner_cost(e, op->node, (uint32_t)took);
+    if (x->r->step->sampled)
+        tfd_node_sample_add(e, op->node, took,
+                            x->l->rounds < SAMPLED_ROUNDS ? 1 : SAMPLED_ROUNDS);
 }
 
 static void run_kernel(struct run *x, const struct tfd_while_op *op)
@@ -201,11 +210,26 @@ static void run_test(struct run *x, const struct tfd_while_op *op)
         x->op = x->c->ops + op->jump;
 }
 
+static bool is_round_timed(const struct tfd_step *s, uint32_t round)
+{
+    if (s->sampled)
+        return round < SAMPLED_ROUNDS ||
+               round % SAMPLED_ROUNDS == SAMPLED_ROUNDS / 2;
+    return s->timed && round < TIMED_ROUNDS;
+}
+
+static void begin_sampled_round(struct run *x)
+{
+    x->timed = is_round_timed(x->r->step, ++x->l->rounds);
+}
+
 static void run_jump(struct run *x, const struct tfd_while_op *op)
 {
     run_moves(x, op);
     x->op = x->c->ops + op->jump;
-    if (x->l->rounds < TIMED_ROUNDS && ++x->l->rounds == TIMED_ROUNDS)
+    if (x->r->step->sampled)
+        begin_sampled_round(x);
+    else if (x->l->rounds < TIMED_ROUNDS && ++x->l->rounds == TIMED_ROUNDS)
         x->timed = false;
 }
 
@@ -260,7 +284,7 @@ enum tfd_while_end tfd_while_code_run(struct tfd_runner *r,
                                       struct tfd_while_state *l)
 {
     struct run x = {r, c, l, c->ops + l->at,
-                    r->step->timed && l->rounds < TIMED_ROUNDS};
+                    is_round_timed(r->step, l->rounds)};
     uint64_t begun = r->step->on_loop ? r->begun_ns : tfd_clock_now_ns();
     uint64_t turn =
         tfd_pool_waiting(r->step->pool) > CROWD ? TURN_CROWDED_NS : TURN_NS;
