@@ -17,6 +17,7 @@ static const struct {
     {"contexts", tfd_section_contexts},
     {"steps", tfd_section_steps},
     {"plans", tfd_section_plans},
+    {"parts", tfd_section_parts},
     {"worker", tfd_section_worker},
     {"resources", tfd_section_resources},
     {"memory", tfd_section_memory},

@@ -30,7 +30,7 @@ tfd_document_section_fn tfd_section_build, tfd_section_configuration,
     tfd_section_cluster, tfd_section_sessions, tfd_section_contexts,
     tfd_section_steps, tfd_section_plans, tfd_section_worker,
     tfd_section_resources, tfd_section_memory, tfd_section_checkpoints,
-    tfd_section_history, tfd_section_warnings;
+    tfd_section_history, tfd_section_warnings, tfd_section_parts;
 
 void tfd_document_write(const struct tfd_document *d, struct tfd_bytes *out);
 

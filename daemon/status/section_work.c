@@ -6,6 +6,7 @@
 
 #include "daemon/eager/eager.h"
 #include "daemon/master/facts/session_facts.h"
+#include "daemon/status/slow_ops.h"
 #include "daemon/worker/service/worker.h"
 #include "rpc/core/peers.h"
 
@@ -258,12 +259,17 @@ static void put_times(struct tfd_json_out *j, const struct tfd_histogram *h)
     tfd_json_out_number(j, "p99_us", (int64_t)p99_us(h));
 }
 
+struct plans {
+    struct list list;
+    const struct tfd_worker_service *worker;
+};
+
 static void put_plan(void *ctx, const struct tfd_plan_facts *f)
 {
-    struct list *l = ctx;
-    struct tfd_json_out *j = l->j;
+    struct plans *l = ctx;
+    struct tfd_json_out *j = l->list.j;
 
-    l->shown++;
+    l->list.shown++;
     tfd_json_out_open(j, NULL, '{');
     tfd_json_out_text(j, "session", tfd_str_of(f->session));
     tfd_json_out_number(j, "plan", f->number);
@@ -276,17 +282,19 @@ static void put_plan(void *ctx, const struct tfd_plan_facts *f)
     tfd_json_out_number(j, "feed_count", f->signature->feed_count);
     put_some(j, "fetches", f->signature->fetches, f->signature->fetch_count);
     put_some(j, "targets", f->signature->targets, f->signature->target_count);
+    tfd_slow_ops_put_of(j, "slowest", l->worker, f->here);
     tfd_json_out_close(j, '}');
 }
 
 void tfd_section_plans(const struct tfd_document *d, struct tfd_json_out *j,
                        const char *key)
 {
-    struct list l;
+    struct plans l = {.worker = d->view->worker};
 
-    open_list(&l, j, key);
-    close_list(&l, tfd_session_facts_plans(d->view->master,
-                                           TFD_STATUS_PLANS_MAX, put_plan, &l));
+    open_list(&l.list, j, key);
+    close_list(&l.list,
+               tfd_session_facts_plans(d->view->master, TFD_STATUS_PLANS_MAX,
+                                       put_plan, &l));
 }
 
 /* ---- For other masters --------------------------------------------------- */

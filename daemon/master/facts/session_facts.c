@@ -48,6 +48,15 @@ int tfd_session_facts_each(const struct tfd_master *m, int max,
     return m->session_count;
 }
 
+/* The first of a session's workers is this task's. */
+static uint64_t graph_here(const struct tfd_plan *p)
+{
+    for (int i = 0; p->state == TFD_PLAN_READY && i < p->part_count; i++)
+        if (p->parts[i].worker == 0)
+            return p->parts[i].graph;
+    return 0;
+}
+
 /* While it is split, its parts are a builder's. */
 static void tell_plan(const struct tfd_plan *p,
                       void (*fn)(void *ctx, const struct tfd_plan_facts *f),
@@ -61,6 +70,7 @@ static void tell_plan(const struct tfd_plan *p,
         .nodes = p->splitting ? 0 : p->node_count,
         .parts = p->splitting ? 0 : p->part_count,
         .running = p->running,
+        .here = graph_here(p),
         .started = p->started,
         .times = &p->times,
     };

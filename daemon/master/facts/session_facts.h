@@ -30,6 +30,7 @@ struct tfd_plan_facts {
     const struct tfd_signature *signature;
     int32_t nodes; /* of the graph that it needs; 0: not known yet */
     int parts, running;
+    uint64_t here; /* the graph of its part in this task; 0: none */
     uint64_t started;
     const struct tfd_histogram *times; /* of its steps that ended */
 };
