@@ -118,6 +118,17 @@ static const struct tfd_ctl_column plan_columns[] = {
     {"MEAN", "mean_us", TFD_CTL_US},
     {"P99", "p99_us", TFD_CTL_US},
     {"FETCHES", "fetches", TFD_CTL_PLAIN},
+    {"SLOWEST HERE", "slowest_text", TFD_CTL_PLAIN},
+};
+
+static const struct tfd_ctl_column part_columns[] = {
+    {"GRAPH", "graph", TFD_CTL_PLAIN},
+    {"SESSION", "session", TFD_CTL_PLAIN},
+    {"MASTER", "master", TFD_CTL_PLAIN},
+    {"NODES", "nodes", TFD_CTL_PLAIN},
+    {"STEPS", "steps_ended", TFD_CTL_PLAIN},
+    {"MEAN HERE", "mean_us", TFD_CTL_US},
+    {"SLOWEST", "slowest_text", TFD_CTL_PLAIN},
 };
 
 /* ---- Parts --------------------------------------------------------------- */
@@ -169,18 +180,57 @@ static void describe_waits(json_t *step)
         json_object_set_new(step, "waits_for", tfd_ctl_text(tfd_str_of(text)));
 }
 
-static void show_rows(const struct tfd_ctl *c, const struct view *v,
-                      const json_t *rows)
+/* The slowest ops of a row, as one text beside the list. */
+static void describe_slowest(json_t *row)
+{
+    char text[WAITS_SIZE] = "", share[32];
+    json_t *op;
+    size_t i, used;
+
+    if (!json_is_object(row))
+        return;
+    json_array_foreach(json_object_get(row, "slowest"), i, op)
+    {
+        snprintf(share, sizeof(share), " %.0f %%",
+                 100 * json_number_value(json_object_get(op, "share")));
+        add_text(text, ", ", json_object_get(op, "op"));
+        add_text(text, " ", json_object_get(op, "name"));
+        used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "%s", share);
+    }
+    if (*text)
+        json_object_set_new(row, "slowest_text",
+                            tfd_ctl_text(tfd_str_of(text)));
+}
+
+static const struct {
+    const struct tfd_ctl_column *of;
+    void (*describe)(json_t *row);
+} described[] = {
+    {running_columns, describe_waits},
+    {plan_columns, describe_slowest},
+    {part_columns, describe_slowest},
+};
+
+static void describe_rows(const struct view *v, json_t *rows)
 {
     json_t *row;
     size_t i;
+
+    for (size_t d = 0; d < sizeof(described) / sizeof(described[0]); d++)
+        if (described[d].of == v->columns)
+            json_array_foreach(rows, i, row) described[d].describe(row);
+}
+
+static void show_rows(const struct tfd_ctl *c, const struct view *v,
+                      const json_t *rows)
+{
 
     if (json_array_size(rows) == 0) {
         fputs("none\n", c->to);
         return;
     }
-    if (v->columns == running_columns)
-        json_array_foreach((json_t *)rows, i, row) describe_waits(row);
+    describe_rows(v, (json_t *)rows);
     tfd_ctl_table(c, rows, v->columns, v->count);
 }
 
@@ -394,9 +444,8 @@ int tfd_ctl_status(struct tfd_ctl *c)
 static int show_top(struct tfd_ctl *c)
 {
     static const struct view views[] = {
-        VIEW("cluster.tasks", task_columns),
-        VIEW("steps", running_columns),
-        VIEW("plans", plan_columns),
+        VIEW("cluster.tasks", task_columns), VIEW("steps", running_columns),
+        VIEW("plans", plan_columns),         VIEW("parts", part_columns),
         VIEW("sessions", session_columns),
     };
     json_t *doc;
