@@ -1,4 +1,5 @@
 """The slowest ops of what a task runs, in /status.json and for tfdctl."""
+import re
 import time
 
 from tests.cluster.client import expect, graph, np, plain_config, tf
@@ -7,6 +8,7 @@ from tests.cluster.ctl.ctl import good
 from tests.cluster.eager.contexts import context, give
 from tests.cluster.eager.test_eager_parts import call, pair, register
 from tests.cluster.raw import message
+from tests.cluster.status.browser import Browser
 from tests.cluster.status.document import SIZE_MAX, read
 from tests.cluster.suite import test
 from tests.cluster.watch import metrics
@@ -60,7 +62,7 @@ def a_heavy_op_between_light_ones_is_named_first(cluster):
             assert first["runs"] == 1 and not first["waits"], first
             assert first["share"] > 0.5, plan
             assert 100 < first["mean_us"] < 1e6 * max(took), (plan, took)
-            assert first["mean_us"] <= 2 * plan["mean_us"], plan
+            assert first["mean_us"] <= 3 * plan["mean_us"], plan
             times = [op["mean_us"] for op in plan["slowest"]]
             assert len(times) > 2, plan
             assert times == sorted(times, reverse=True), plan
@@ -272,3 +274,23 @@ def a_session_closed_amid_a_sampled_step_leaves_nothing(server):
             session.close()
         assert read(task)[0]["parts"]["list"] == []
         assert metrics(task)["tfd_steps_running"] == 0
+
+
+@test(limit=60, **ONE)
+def the_page_shows_them(cluster):
+    with graph(), Browser() as browser:
+        x = tf.placeholder(tf.float32, [1024, 1024])
+        out = tf.tanh(tf.matmul(x, x, name="heavy")[0, 0])
+        with tf.Session(cluster.target(), config=plain_config()) as session:
+            for _ in range(3):
+                session.run(out, {x: WIDE})
+            browser.open("http://" + cluster["worker", 0].address + "/")
+            for table in ("plans", "parts"):
+                text = browser.until(
+                    "[...document.querySelectorAll('#%s tbody tr')].map(r =>"
+                    " r.textContent).find(t => t.includes('MatMul heavy '))"
+                    % table)
+                assert re.search(r"MatMul heavy [0-9.]+ ms \([0-9]+ %\), ",
+                                 text), text
+            browser.value("document.getElementById('plans').scrollIntoView()")
+            browser.picture("page-slow-ops")
