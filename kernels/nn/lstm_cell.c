@@ -11,8 +11,11 @@
  */
 #include "kernels/nn/recurrent.h"
 
+#include "common/base/min.h"
 #include "kernels/vector/simd.h"
 #include "kernels/vector/vector_math.h"
+
+#include <string.h>
 
 #define COST_NS 12 /* of a unit, four functions */
 
@@ -24,43 +27,77 @@ struct steps {
 
 /* ---- Forward ------------------------------------------------------------- */
 
+/* Outputs of units [first, first + TILE) of a row, or fewer.  They are computed
+ * here before they are copied, since the compiler uses no vectors where each of
+ * seven outputs may lie over each input. */
+#define TILE 128
+struct tile {
+    float i[TILE], cs[TILE], f[TILE], o[TILE], ci[TILE], co[TILE], h[TILE];
+};
+
+TFD_VECTOR void bend_tile(const struct tfd_lstm *l, const float *gate,
+                          const float *prev, int64_t first, int64_t count,
+                          bool peephole, struct tile *t)
+{
+    const int64_t n = l->cell, at_c = l->at_c * n, at_f = l->at_f * n;
+    const float clip = l->clip > 0 ? l->clip : INFINITY;
+    const float forget_bias = l->forget_bias, *b = l->b + first;
+    const float *wci = l->wci + first, *wcf = l->wcf + first;
+    const float *wco = l->wco + first;
+
+    for (int64_t c = 0; c < count; c++) {
+        float sum;
+
+        t->i[c] = tfd_vector_logistic(gate[c] + b[c] +
+                                      (peephole ? prev[c] * wci[c] : 0));
+        t->ci[c] = tfd_vector_tanh(gate[at_c + c] + b[at_c + c]);
+        t->f[c] =
+            tfd_vector_logistic(gate[at_f + c] + b[at_f + c] + forget_bias +
+                                (peephole ? prev[c] * wcf[c] : 0));
+        sum = t->i[c] * t->ci[c] + t->f[c] * prev[c];
+        sum = sum > clip ? clip : sum;
+        t->cs[c] = sum < -clip ? -clip : sum;
+        t->co[c] = tfd_vector_tanh(t->cs[c]);
+        t->o[c] = tfd_vector_logistic(gate[3 * n + c] + b[3 * n + c] +
+                                      (peephole ? t->cs[c] * wco[c] : 0));
+        t->h[c] = t->o[c] * t->co[c];
+    }
+}
+
+/* Inlined, so that the tile is known to be nowhere else. */
+TFD_VECTOR void copy_tile(const struct tfd_lstm_step *s, int64_t at,
+                          int64_t count, const struct tile *t)
+{
+    const size_t size = (size_t)count * sizeof(float);
+
+    memcpy(s->i + at, t->i, size);
+    memcpy(s->cs + at, t->cs, size);
+    memcpy(s->f + at, t->f, size);
+    memcpy(s->o + at, t->o, size);
+    memcpy(s->ci + at, t->ci, size);
+    memcpy(s->co + at, t->co, size);
+    memcpy(s->h + at, t->h, size);
+}
+
 TFD_SIMD_LOOP(forward_rows)
 {
     const struct steps *a = arg;
     const struct tfd_lstm *l = a->l;
-    const struct tfd_lstm_step *s = a->s;
     const int64_t n = l->cell;
-    const float clip = l->clip > 0 ? l->clip : INFINITY;
+    struct tile t;
 
-    for (int64_t row = begin; row < end; row++) {
-        const float *gate_i = l->gates + row * 4 * n;
-        const float *gate_c = gate_i + l->at_c * n;
-        const float *gate_f = gate_i + l->at_f * n, *gate_o = gate_i + 3 * n;
-        const float *b = l->b, *b_c = b + l->at_c * n, *b_f = b + l->at_f * n;
-        const float *prev = s->cs_prev + row * n;
-        float *i = s->i + row * n, *cs = s->cs + row * n;
-        float *f = s->f + row * n, *o = s->o + row * n;
-        float *ci = s->ci + row * n, *co = s->co + row * n;
-        float *h = s->h + row * n;
+    for (int64_t row = begin; row < end; row++)
+        for (int64_t c = 0; c < n; c += TILE) {
+            const int64_t at = row * n + c, count = tfd_min(n - c, TILE);
+            const float *gate = l->gates + 4 * row * n + c;
+            const float *prev = a->s->cs_prev + at;
 
-        for (int64_t c = 0; c < n; c++) {
-            float peep_i = l->peephole ? prev[c] * l->wci[c] : 0;
-            float peep_f = l->peephole ? prev[c] * l->wcf[c] : 0;
-            float sum;
-
-            i[c] = tfd_vector_logistic(gate_i[c] + b[c] + peep_i);
-            ci[c] = tfd_vector_tanh(gate_c[c] + b_c[c]);
-            f[c] = tfd_vector_logistic(gate_f[c] + b_f[c] + l->forget_bias +
-                                       peep_f);
-            sum = i[c] * ci[c] + f[c] * prev[c];
-            sum = sum > clip ? clip : sum;
-            cs[c] = sum < -clip ? -clip : sum;
-            co[c] = tfd_vector_tanh(cs[c]);
-            o[c] = tfd_vector_logistic(gate_o[c] + b[3 * n + c] +
-                                       (l->peephole ? cs[c] * l->wco[c] : 0));
-            h[c] = o[c] * co[c];
+            if (l->peephole)
+                bend_tile(l, gate, prev, c, count, true, &t);
+            else
+                bend_tile(l, gate, prev, c, count, false, &t);
+            copy_tile(a->s, at, count, &t);
         }
-    }
 }
 TFD_SIMD_CLONES_WIDE(forward_rows)
 
