@@ -42,17 +42,31 @@ static inline void mix_state(struct sip *s, int rounds)
     }
 }
 
-/* Up to 8 bytes as a little endian number. */
-static inline uint64_t load_word(const char *bytes, size_t size)
+/* Bytes as a little endian number. */
+static inline uint64_t load_bytes(const char *bytes, size_t size)
 {
-    uint8_t b[8] = {0};
     uint64_t word = 0;
 
-    if (size)
-        memcpy(b, bytes, size);
-    for (int i = 0; i < 8; i++)
-        word |= (uint64_t)b[i] << 8 * i;
+    for (size_t i = 0; i < size; i++)
+        word |= (uint64_t)(uint8_t)bytes[i] << 8 * i;
     return word;
+}
+
+/* The last `left` bytes, fewer than 8, of `size`: in loads that overlap, as a
+ * loop over the bytes is slower than all rounds. */
+static inline uint64_t load_tail(const char *bytes, size_t size, size_t left)
+{
+    const char *at = bytes + size - left;
+
+    if (left == 0)
+        return 0;
+    if (size >= 8)
+        return load_bytes(bytes + size - 8, 8) >> 8 * (8 - left);
+    if (left >= 4)
+        return load_bytes(at, 4) | load_bytes(at + left - 4, 4)
+                                       << 8 * (left - 4);
+    return load_bytes(at, 1) | load_bytes(at + left / 2, 1) << 8 * (left / 2) |
+           load_bytes(at + left - 1, 1) << 8 * (left - 1);
 }
 
 static inline void take_word(struct sip *s, uint64_t word, int rounds)
@@ -70,11 +84,14 @@ static inline uint64_t sip(const struct tfd_hash_key *key, struct tfd_str bytes,
     struct sip s = {
         key->low ^ 0x736f6d6570736575u, key->high ^ 0x646f72616e646f6du,
         key->low ^ 0x6c7967656e657261u, key->high ^ 0x7465646279746573u};
-    uint64_t last = (uint64_t)bytes.size << 56;
+    const size_t left = bytes.size % 8;
 
-    for (; bytes.size >= 8; bytes.data += 8, bytes.size -= 8)
-        take_word(&s, load_word(bytes.data, 8), word_rounds);
-    take_word(&s, last | load_word(bytes.data, bytes.size), word_rounds);
+    for (size_t at = 0; at + 8 <= bytes.size; at += 8)
+        take_word(&s, load_bytes(bytes.data + at, 8), word_rounds);
+    take_word(&s,
+              (uint64_t)bytes.size << 56 |
+                  load_tail(bytes.data, bytes.size, left),
+              word_rounds);
     s.v2 ^= 0xff;
     mix_state(&s, end_rounds);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;

@@ -62,7 +62,8 @@ static void release_strings(struct tfd_buffer *b)
     struct tfd_tstring *t = b->data;
 
     for (size_t i = 0; i < b->size / sizeof(*t); i++)
-        tfd_tstring_deinit(&t[i]);
+        if (tfd_tstring_kind_of(&t[i]) == TFD_TSTRING_LARGE)
+            tfd_tstring_free(&t[i]);
     tfd_buffer_release(b);
 }
 
