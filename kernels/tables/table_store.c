@@ -41,6 +41,39 @@ static uint64_t place_of(const struct tfd_table_store *s, uint64_t hash)
     return mixed >> s->shift;
 }
 
+/* The first `size` bytes of both, at least 8, by words of which the last one
+ * overlaps another: keys are short, and a call of memcmp() costs more. */
+static bool same_bytes(const char *a, const char *b, size_t size)
+{
+    uint64_t from_a, from_b, differs = 0;
+
+    for (size_t at = 0; at < size; at += 8) {
+        const size_t place = at + 8 <= size ? at : size - 8;
+
+        memcpy(&from_a, a + place, 8);
+        memcpy(&from_b, b + place, 8);
+        differs |= from_a ^ from_b;
+    }
+    return differs == 0;
+}
+
+static bool same_text(struct tfd_str a, struct tfd_str b)
+{
+    uint32_t from_a[2], from_b[2];
+
+    if (a.size != b.size)
+        return false;
+    if (a.size >= 8 && a.size <= TFD_TSTRING_SMALL_MAX)
+        return same_bytes(a.data, b.data, a.size);
+    if (a.size < 4 || a.size > 8)
+        return tfd_str_eq(a, b);
+    memcpy(&from_a[0], a.data, 4);
+    memcpy(&from_b[0], b.data, 4);
+    memcpy(&from_a[1], a.data + a.size - 4, 4);
+    memcpy(&from_b[1], b.data + a.size - 4, 4);
+    return from_a[0] == from_b[0] && from_a[1] == from_b[1];
+}
+
 static bool is_key(const struct tfd_table_store *s,
                    const struct tfd_table_slot *slot, struct tfd_table_key key)
 {
@@ -51,7 +84,7 @@ static bool is_key(const struct tfd_table_store *s,
     if (s->key_dtype != TFD_STRING)
         return true;
     texts = tfd_tensor_data(&s->keys);
-    return tfd_str_eq(tfd_tstring_view(&texts[slot->number - 1]), key.text);
+    return same_text(tfd_tstring_view(&texts[slot->number - 1]), key.text);
 }
 
 /* The slot of the key, or the free one where it would be. */
@@ -206,8 +239,18 @@ int64_t tfd_table_store_find(const struct tfd_table_store *s,
     return s->slots ? slot_of(s, key)->number - 1 : -1;
 }
 
+/* The text of the entry that a key seems to have. */
+static void fetch_text(const struct tfd_table_store *s,
+                       const struct tfd_tstring *texts, uint64_t hash)
+{
+    const struct tfd_table_slot *slot = &s->slots[place_of(s, hash)];
+
+    if (slot->hash == hash && slot->number != 0)
+        __builtin_prefetch(&texts[slot->number - 1]);
+}
+
 /* A large table is in no cache: all slots are on their way before the first is
- * looked at, and so are the values. */
+ * looked at, and so are the texts and the values. */
 void tfd_table_store_find_some(const struct tfd_table_store *s,
                                const struct tfd_tensor *keys, int64_t at,
                                int64_t count, int64_t *numbers)
@@ -219,6 +262,9 @@ void tfd_table_store_find_some(const struct tfd_table_store *s,
         if (s->slots)
             __builtin_prefetch(&s->slots[place_of(s, key[i].hash)]);
     }
+    if (s->key_dtype == TFD_STRING && s->slots)
+        for (int64_t i = 0; i < count; i++)
+            fetch_text(s, tfd_tensor_data(&s->keys), key[i].hash);
     for (int64_t i = 0; i < count; i++) {
         numbers[i] = tfd_table_store_find(s, key[i]);
         if (numbers[i] >= 0)
