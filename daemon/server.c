@@ -229,6 +229,20 @@ static enum tfd_code open_flight_recorder(struct tfd_server *s,
     return tfd_flight_recorder_new(&o, &s->flight_recorder, st);
 }
 
+static enum tfd_code watch_for_stuck(struct tfd_server *s,
+                                     struct tfd_status *st)
+{
+    const struct tfd_stuck_watch_options o = {
+        .loop = s->loop,
+        .master = s->master,
+        .worker = s->worker,
+        .peers = s->peers,
+        .stuck_after_us = (uint64_t)s->o.config->stuck_after_ms * 1000,
+    };
+
+    return tfd_stuck_watch_new(&o, &s->stuck_watch, st);
+}
+
 static int cpu_count(const struct tfd_config *c)
 {
     for (size_t i = 0; i < c->device_type_count; i++)
@@ -324,6 +338,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
     master.local = tfd_worker_local(s->worker);
     TFD_TRY(tfd_master_new(&master, &s->master, st));
     TFD_TRY(open_flight_recorder(s, st));
+    TFD_TRY(watch_for_stuck(s, st));
     TFD_TRY(
         tfd_master_service_new(s->master, s->service, &s->master_service, st));
     eager.worker = tfd_worker_local(s->worker);
@@ -501,6 +516,7 @@ static void end_everything(struct tfd_server *s)
 void tfd_server_free(struct tfd_server *s)
 {
     end_everything(s);
+    tfd_stuck_watch_free(s->stuck_watch);
     tfd_flight_recorder_free(s->flight_recorder);
     if (s->master_service)
         tfd_master_service_free(s->master_service);

@@ -12,6 +12,7 @@
 
 #include "config/bind.h"
 #include "daemon/flight_recorder.h"
+#include "daemon/stuck_watch.h"
 #include "daemon/master/session/leaving.h"
 #include "daemon/status/view.h"
 #include "kernels/io/file_roots.h"
@@ -50,6 +51,7 @@ struct tfd_server {
     struct tfd_master_service *master_service;
     struct tfd_exit_rule *exit_rule;
     struct tfd_flight_recorder *flight_recorder;
+    struct tfd_stuck_watch *stuck_watch;
     struct tfd_health health;
     struct tfd_view view;
     struct tfd_status_page *pages;

@@ -25,6 +25,7 @@ struct tfd_master_step {
     struct tfd_step_times times;
     int pending; /* parts that have not ended */
     bool aborted;
+    bool stuck;    /* that it is was told */
     bool merged;   /* several parts failed on their own */
     bool starting; /* parts are still being started */
     bool ending;   /* cancel is deferred, and counts as a part */
@@ -99,6 +100,7 @@ static struct tfd_master_step *new_step(struct tfd_plan *p)
         run->graph = p->parts[i].graph;
         run->done = part_done;
         run->master = step;
+        run->master_tells = !p->partial;
         run->fetches = i == p->client_part ? step->fetches : NULL;
     }
     tfd_timer_init(&step->timer, p->session->master->o.loop, timed_out);
@@ -376,7 +378,7 @@ static void prepare_step(struct tfd_master_step *step, struct tfd_run_step *run)
     step->number = ++p->session->master->steps_begun;
     tfd_step_times_begin(&step->times, p, run, step->id);
     step->pending = p->part_count + 1; /* one for begin_step() itself */
-    step->aborted = step->merged = step->ending = false;
+    step->aborted = step->merged = step->ending = step->stuck = false;
     tfd_status_clear(&step->error);
     for (int i = 0; i < p->part_count; i++) {
         step->ended[i] = false;
@@ -521,11 +523,11 @@ void tfd_master_step_facts(const struct tfd_session *s,
 {
     uint64_t now = tfd_loop_now_us(s->master->o.loop);
 
-    for (const struct tfd_master_step *step = s->steps; step;
-         step = step->next) {
+    for (struct tfd_master_step *step = s->steps; step; step = step->next) {
         struct tfd_master_step_facts f = {
             .step = step,
             .plan = step->plan,
+            .stuck = &step->stuck,
             .id = step->id,
             .age_us = now - step->times.begun_us,
             .parts = step->plan->part_count,

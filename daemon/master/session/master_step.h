@@ -40,6 +40,8 @@ struct tfd_master_step_facts {
     int64_t id;
     uint64_t age_us;
     int parts, pending; /* the second: not yet ended */
+    bool *stuck; /* for who tells that it is (daemon/stuck_watch.h); false at
+                  * first, and for the call, too */
 };
 typedef void tfd_master_step_facts_fn(void *ctx,
                                       const struct tfd_master_step_facts *f);

@@ -25,10 +25,11 @@ struct tfd_lasting_world;
 /* Of one worker: what functions that outlive graphs need of it (lasting.h). */
 struct tfd_lasting_host {
     struct tfd_loop *loop;
-    int worlds;                                /* atomic */
-    int calls;                                 /* atomic: under way */
-    int stopping;                              /* atomic: calls are refused */
-    uint64_t step_id;                          /* atomic: the last call's */
+    int worlds;               /* atomic */
+    int calls;                /* atomic: under way */
+    int stopping;             /* atomic: calls are refused */
+    uint64_t step_id;         /* atomic: the last call's */
+    struct tfd_step *running; /* loop thread: calls, by `next` */
     void (*drop)(struct tfd_lasting_world *w); /* tfd_lasting_world_let_go() */
     /* The session whose devices a world has. */
     void (*hold)(void *session);              /* any thread */

@@ -74,6 +74,39 @@ static void put_back(struct tfd_rt_function *f, struct tfd_step *s)
     f->idle_count++;
 }
 
+/* Where the steps of calls are found while they run. */
+static struct tfd_step **list_of(const struct tfd_function_run *r)
+{
+    return r->outermost ? &r->outermost->called : &r->f->table->host->running;
+}
+
+static void list_call(struct tfd_function_run *r, struct tfd_step *s)
+{
+    struct tfd_step **list = list_of(r);
+
+    s->function = r->f;
+    s->caller = r->call->k;
+    s->previous = NULL;
+    s->next = *list;
+    if (s->next)
+        s->next->previous = s;
+    *list = s;
+    if (s->caller)
+        TFD_CONTAINER_OF(s->caller, struct tfd_async, k)->calls++;
+}
+
+static void unlist_call(const struct tfd_function_run *r, struct tfd_step *s)
+{
+    if (s->previous)
+        s->previous->next = s->next;
+    else
+        *list_of(r) = s->next;
+    if (s->next)
+        s->next->previous = s->previous;
+    if (s->caller)
+        TFD_CONTAINER_OF(s->caller, struct tfd_async, k)->calls--;
+}
+
 static void ended(struct tfd_step *s)
 {
     struct tfd_function_run *r = s->owner;
@@ -81,6 +114,7 @@ static void ended(struct tfd_step *s)
     if (r->caller)
         tfd_step_off_cancel(r->caller, &r->cancel);
     r->step = NULL;
+    unlist_call(r, s);
     if (s->status.code != TFD_OK)
         tfd_status_copy(&r->st, &s->status);
     TFD_STORE_RELEASE(&r->f->is_quick, tfd_executor_is_quick(s->exec));
@@ -186,6 +220,7 @@ static void begin_run(struct tfd_post *p)
     s->feeds = r->call->in;
     s->fetches = r->call->out;
     r->step = s;
+    list_call(r, s);
     tfd_executor_start(s);
 }
 

@@ -191,6 +191,9 @@ bool tfd_while_run_unit(struct tfd_runner *r, struct tfd_ready *item);
 void tfd_while_node_done(struct tfd_runner *r, struct tfd_iter *it);
 /* The frame's part of rendezvous keys. */
 uint64_t tfd_while_frame_id(const struct tfd_iter *it);
+/* The iterations of a step, from its root on, those within one behind it; NULL
+ * after the last.  Nobody works on the step. */
+const struct tfd_iter *tfd_while_next_iter(const struct tfd_iter *it);
 /* After a failure: frees the loops that did not end. */
 void tfd_while_drop(struct tfd_step *s);
 /* Frees the first of the frames kept for reuse. */

@@ -201,6 +201,8 @@ void tfd_step_reset(struct tfd_step *s)
     s->busy_ns = 0;
     s->waits_mark = s->waits_since_us = 0;
     s->waits_told = false;
+    s->waits_asked = 0;
+    s->runs++;
     s->aborted = s->is_ended = s->cancelled = s->begin = false;
     s->cancels = NULL;
     tfd_status_clear(&s->status);

@@ -32,6 +32,7 @@ struct tfd_remote_recvs;
 struct tfd_frame;
 struct tfd_trace;
 struct tfd_iter;
+struct tfd_rt_function;
 
 /* A node of an iteration, in at most one list of ready ones. */
 struct tfd_ready {
@@ -52,6 +53,7 @@ struct tfd_async {
     struct tfd_ready *item;
     struct tfd_async *next; /* in the step's inbox */
     bool waits;             /* started, and its end was not yet dealt with */
+    int calls;              /* loop thread: of functions that run for it */
     /* of a Recv */
     struct tfd_waiter waiter;
     struct tfd_post post;
@@ -109,6 +111,13 @@ struct tfd_step {
     struct tfd_step *outermost; /* of a function's call: the graph's step */
     int32_t call_depth;         /* calls it is within */
     int calls;                  /* of the outermost: under way; atomic */
+    /* Of calls, the loop thread's: those that run, by `next`, in the step that
+     * is the outermost; whose body it is; the kernel that called, NULL of a
+     * lasting function; and how often the step has run before. */
+    struct tfd_step *called;
+    const struct tfd_rt_function *function;
+    struct tfd_kctx *caller;
+    uint64_t runs;
 
     enum tfd_parts_mode parts_mode;
     int parts_launched; /* atomic: gates that launched */
@@ -161,6 +170,7 @@ struct tfd_step {
      * whether that was told. */
     uint64_t waits_mark, waits_since_us;
     bool waits_told;
+    int waits_asked;       /* who has asked: stuck_steps.c */
     struct tfd_step *next; /* in its graph's lists */
     struct tfd_step *previous;
 };

@@ -476,6 +476,26 @@ void tfd_while_node_done(struct tfd_runner *r, struct tfd_iter *it)
     }
 }
 
+/* ---- All iterations ------------------------------------------------------ */
+
+static const struct tfd_iter *oldest_iter(const struct tfd_frame *f)
+{
+    while (f && !f->first)
+        f = f->sibling;
+    return f ? f->first : NULL;
+}
+
+const struct tfd_iter *tfd_while_next_iter(const struct tfd_iter *it)
+{
+    const struct tfd_iter *next = oldest_iter(it->children);
+
+    while (!next && it->frame) {
+        next = it->next ? it->next : oldest_iter(it->frame->sibling);
+        it = it->frame->parent;
+    }
+    return next;
+}
+
 /* ---- After a failure ----------------------------------------------------- */
 
 /* Frees the loops within an iteration, innermost first, without recursion. */

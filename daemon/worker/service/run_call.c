@@ -309,6 +309,7 @@ static enum tfd_code prepare_run(struct tfd_worker_service *w,
     c->run.step_id = q->step_id;
     c->run.graph = c->graph->id;
     c->run.done = run_done;
+    c->run.master_tells = c->call->native;
     c->errors_in_body = q->errors_in_body;
     return TFD_OK;
 }

@@ -22,14 +22,71 @@ struct tfd_stuck_question {
     struct tfd_stuck_facts facts;
     int asked[HOPS_MAX]; /* peers */
     int hops;
+    bool runs; /* the part of who was asked last */
 };
 
-static void write_line(const struct tfd_stuck_facts *f)
+/* ---- Lines and messages -------------------------------------------------- */
+
+void tfd_stuck_write(enum tfd_log_level level, const struct tfd_stuck_facts *f)
 {
-    tfd_log(TFD_LOG_WARN, "step_stuck",
+    tfd_log(level, "step_stuck",
             "step=\"%lld\" session=%s seconds=%llu ops=%d waits=\"%s\"",
             (long long)f->step, f->session,
             (unsigned long long)(f->waited_us / 1000000), f->ops, f->waits);
+}
+
+void tfd_stuck_encode(struct tfd_bytes *b, const struct tfd_stuck_answer *a)
+{
+    tfd_pb_put_str(b, tfd_StepWaits_text_tag, tfd_str_of(a->facts.waits));
+    tfd_pb_put_str(b, tfd_StepWaits_owes_tag, tfd_str_of(a->facts.owes));
+    tfd_pb_put_bool(b, tfd_StepWaits_runs_tag, a->runs);
+    tfd_pb_put_int(b, tfd_StepWaits_waited_us_tag, (int64_t)a->facts.waited_us);
+    tfd_pb_put_int(b, tfd_StepWaits_ops_tag, a->facts.ops);
+}
+
+static void copy_text(char *to, size_t size, struct tfd_str from)
+{
+    snprintf(to, size, TFD_STR_FMT, TFD_STR_ARG(from));
+}
+
+void tfd_stuck_decode(struct tfd_str proto, struct tfd_stuck_answer *out)
+{
+    struct tfd_stuck_facts *facts = &out->facts;
+    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
+    struct tfd_pb_field f;
+
+    *out = (struct tfd_stuck_answer){.runs = false};
+    while (tfd_pb_next(&r, &f)) {
+        switch (f.tag) {
+        case tfd_StepWaits_text_tag:
+            copy_text(facts->waits, sizeof(facts->waits), tfd_pb_str(&r, &f));
+            break;
+        case tfd_StepWaits_owes_tag:
+            copy_text(facts->owes, sizeof(facts->owes), tfd_pb_str(&r, &f));
+            break;
+        case tfd_StepWaits_runs_tag:
+            out->runs = tfd_pb_bool(&r, &f);
+            break;
+        case tfd_StepWaits_waited_us_tag:
+            facts->waited_us = (uint64_t)tfd_pb_int64(&r, &f);
+            break;
+        case tfd_StepWaits_ops_tag:
+            facts->ops = (int)tfd_pb_int64(&r, &f);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* ---- Questions ----------------------------------------------------------- */
+
+/* Somebody is at work on it: it is looked at again. */
+static void forget_telling(struct tfd_worker_service *w, int64_t step)
+{
+    for (struct tfd_step *s = w->steps; s; s = s->next)
+        if (s->id == step)
+            s->waits_told = false;
 }
 
 static void end_question(struct tfd_stuck_question *q)
@@ -39,7 +96,10 @@ static void end_question(struct tfd_stuck_question *q)
     while (*at != q)
         at = &(*at)->next;
     *at = q->next;
-    write_line(&q->facts);
+    if (q->runs)
+        forget_telling(q->worker, q->facts.step);
+    else
+        tfd_stuck_write(TFD_LOG_WARN, &q->facts);
     free(q);
 }
 
@@ -69,24 +129,17 @@ static void add_answer(struct tfd_stuck_facts *f, const char *what,
              what, TFD_STR_ARG(text));
 }
 
-static void read_answer(struct tfd_stuck_facts *f, struct tfd_str proto)
+static void read_answer(struct tfd_stuck_question *q, struct tfd_str proto)
 {
-    struct tfd_pb_reader r = tfd_pb_reader_of(proto);
-    struct tfd_str text = TFD_STR_EMPTY, owes = TFD_STR_EMPTY;
-    struct tfd_pb_field field;
+    struct tfd_stuck_answer a;
 
-    while (tfd_pb_next(&r, &field)) {
-        if (field.tag == tfd_StepWaits_text_tag)
-            text = tfd_pb_str(&r, &field);
-        else if (field.tag == tfd_StepWaits_owes_tag)
-            owes = tfd_pb_str(&r, &field);
-    }
-    f->owes[0] = '\0';
-    if (owes.size < sizeof(f->owes)) {
-        memcpy(f->owes, owes.data, owes.size);
-        f->owes[owes.size] = '\0';
-    }
-    add_answer(f, text.size ? "" : "nothing waits", text);
+    tfd_stuck_decode(proto, &a);
+    q->runs = a.runs;
+    memcpy(q->facts.owes, a.facts.owes, sizeof(q->facts.owes));
+    if (a.runs)
+        q->facts.owes[0] = '\0';
+    add_answer(&q->facts, *a.facts.waits ? "" : "nothing waits",
+               tfd_str_of(a.facts.waits));
 }
 
 static void ask_next(struct tfd_stuck_question *q);
@@ -101,7 +154,7 @@ static void waits_answered(void *ctx, const struct tfd_status *st,
         return;
     }
     if (st->code == TFD_OK) {
-        read_answer(&q->facts, response->proto);
+        read_answer(q, response->proto);
     } else {
         q->facts.owes[0] = '\0';
         add_answer(&q->facts, "", tfd_str_of(tfd_code_name(st->code)));
@@ -136,7 +189,7 @@ void tfd_stuck_ask(struct tfd_worker_service *w,
     struct tfd_stuck_question *q = calloc(1, sizeof(*q));
 
     if (!q) {
-        write_line(facts);
+        tfd_stuck_write(TFD_LOG_WARN, facts);
         return;
     }
     q->worker = w;
