@@ -3,8 +3,8 @@
  *
  *     look --> question: [ part | part | part ]   one for each task
  *                            |
- *                   all have answered --> runs, or waits not yet for so long:
- *                                         asked again at a later look
+ *                   all have answered --> one is at work, or waits not yet for
+ *                                         so long: asked again at a later look
  *                                     --> the line
  */
 #include "daemon/stuck_watch.h"
@@ -151,15 +151,35 @@ static bool is_stuck(const struct question *q)
     return ops > 0;
 }
 
+/* The answers are not of one moment: a part that says nothing may just have
+ * sent what another was waiting for when it was asked. */
+static bool is_doubtful(struct question *q)
+{
+    for (int i = 0; i < q->count; i++) {
+        const struct part *p = &q->parts[i];
+
+        if ((p->code == TFD_OK && p->said.facts.ops == 0) ||
+            (*p->said.facts.owes && !part_on(q, p->said.facts.owes)))
+            return true;
+    }
+    return false;
+}
+
 /* The step may have ended in between. */
-static void note_told(void *ctx, const struct tfd_master_step_facts *f)
+static void note_answers(void *ctx, const struct tfd_master_step_facts *f)
 {
     struct question *q = ctx;
 
-    if (f->id != q->step || *f->stuck)
+    if (f->id != q->step || *f->stuck == TFD_STEP_STUCK)
         return;
-    *f->stuck = true;
-    write_line(q);
+    if (!is_stuck(q)) {
+        *f->stuck = TFD_STEP_MOVES;
+    } else if (*f->stuck == TFD_STEP_MOVES && is_doubtful(q)) {
+        *f->stuck = TFD_STEP_MAY_BE_STUCK;
+    } else {
+        *f->stuck = TFD_STEP_STUCK;
+        write_line(q);
+    }
 }
 
 static void end_question(struct question *q)
@@ -171,8 +191,7 @@ static void end_question(struct question *q)
         at = &(*at)->next;
     *at = q->next;
     w->asking--;
-    if (is_stuck(q))
-        tfd_session_facts_steps(w->o.master, note_told, q);
+    tfd_session_facts_steps(w->o.master, note_answers, q);
     free(q);
 }
 
@@ -275,8 +294,9 @@ static void begin_question(void *ctx, const struct tfd_master_step_facts *f)
     struct tfd_stuck_watch *w = ctx;
     struct question *q;
 
-    if (f->age_us < w->o.stuck_after_us || f->pending == 0 || *f->stuck ||
-        f->plan->partial || w->asking == QUESTIONS_MAX || is_asked(w, f->id))
+    if (f->age_us < w->o.stuck_after_us || f->pending == 0 ||
+        *f->stuck == TFD_STEP_STUCK || f->plan->partial ||
+        w->asking == QUESTIONS_MAX || is_asked(w, f->id))
         return;
     q = new_question(w, f);
     if (!q)

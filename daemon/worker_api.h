@@ -90,7 +90,7 @@ struct tfd_run_graph {
     uint64_t deadline_us;        /* 0: none */
     struct tfd_run_trace *trace; /* NULL: nothing */
     bool shares_step;            /* with other runs here, also at once */
-    bool master_tells; /* that the step is stuck: daemon/stuck_watch.h */
+    bool master_tells;           /* that the step is stuck, if it can */
     void (*done)(struct tfd_run_graph *run, const struct tfd_status *st);
     void *master;
     /* -- */

@@ -270,6 +270,8 @@ void tfd_eager_run_component(void *self, struct tfd_call *call)
     call->ctx = c;
     call->cancelled = run_cancelled;
     c->run->done = run_done;
+    /* A part of what another tfd runs, which asks from its own on. */
+    c->run->run.master_tells = call->native;
     c->run->ctx = c;
     tfd_eager_run_begin(c->run, step);
 }

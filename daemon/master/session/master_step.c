@@ -25,7 +25,7 @@ struct tfd_master_step {
     struct tfd_step_times times;
     int pending; /* parts that have not ended */
     bool aborted;
-    bool stuck;    /* that it is was told */
+    enum tfd_step_stuck stuck;
     bool merged;   /* several parts failed on their own */
     bool starting; /* parts are still being started */
     bool ending;   /* cancel is deferred, and counts as a part */
@@ -378,7 +378,8 @@ static void prepare_step(struct tfd_master_step *step, struct tfd_run_step *run)
     step->number = ++p->session->master->steps_begun;
     tfd_step_times_begin(&step->times, p, run, step->id);
     step->pending = p->part_count + 1; /* one for begin_step() itself */
-    step->aborted = step->merged = step->ending = step->stuck = false;
+    step->aborted = step->merged = step->ending = false;
+    step->stuck = TFD_STEP_MOVES;
     tfd_status_clear(&step->error);
     for (int i = 0; i < p->part_count; i++) {
         step->ended[i] = false;

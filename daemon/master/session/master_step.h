@@ -34,14 +34,16 @@ void tfd_master_step_abort_all(struct tfd_session *s,
 
 /* ---- As a page shows it -------------------------------------------------- */
 
+/* daemon/stuck_watch.h */
+enum tfd_step_stuck { TFD_STEP_MOVES, TFD_STEP_MAY_BE_STUCK, TFD_STEP_STUCK };
+
 struct tfd_master_step_facts {
     const struct tfd_master_step *step; /* for the call, as all else */
     const struct tfd_plan *plan;
     int64_t id;
     uint64_t age_us;
-    int parts, pending; /* the second: not yet ended */
-    bool *stuck; /* for who tells that it is (daemon/stuck_watch.h); false at
-                  * first, and for the call, too */
+    int parts, pending;         /* the second: not yet ended */
+    enum tfd_step_stuck *stuck; /* of who tells it; MOVES at first */
 };
 typedef void tfd_master_step_facts_fn(void *ctx,
                                       const struct tfd_master_step_facts *f);

@@ -60,10 +60,14 @@ static void add_literal(struct text *t, const char *text)
     add_text(t, text, strlen(text));
 }
 
+static bool has_word(struct tfd_str name, const char *word)
+{
+    return memmem(name.data, name.size, word, strlen(word)) != NULL;
+}
+
 /* ---- Where an op is ------------------------------------------------------ */
 
-/* Of the ops whose calls the step is within; of a dataset's function its name
- * is the first. */
+/* Of the ops whose calls the step is within.  Nodes of a body have its name. */
 static void add_path(struct text *t, const struct tfd_step *s)
 {
     struct tfd_str names[PATH_MAX_SHOWN];
@@ -73,8 +77,6 @@ static void add_path(struct text *t, const struct tfd_step *s)
         names[count++] = s->caller->node->name;
     if (s->caller)
         add_literal(t, ".../");
-    else if (s->function && count < PATH_MAX_SHOWN)
-        names[count++] = s->function->func.name;
     while (count > 0) {
         add_wait_name(t, names[--count]);
         add_literal(t, "/");
@@ -167,14 +169,15 @@ static void add_reference(struct text *t, struct tfd_variable *ref)
     tfd_tensor_unref(&names);
 }
 
-/* Staging areas are named by the ops that use them. */
-static void add_shared_name(struct text *t, const struct tfd_node *n)
+/* Staging areas have no handle: the ops that use one name it. */
+static void add_area(struct text *t, const struct tfd_node *n)
 {
     struct tfd_str name;
 
-    if (tfd_node_str(n, "shared_name", &name, NULL) != TFD_OK || !name.size)
+    if (!(has_word(n->op->name, "tage") && /* Unstage, OrderedMapStage */
+          tfd_node_str(n, "shared_name", &name, NULL) == TFD_OK && name.size))
         return;
-    add_literal(t, " of ");
+    add_literal(t, " of staging area ");
     add_wait_name(t, name);
 }
 
@@ -190,7 +193,7 @@ static void add_what(struct text *t, const struct tfd_kctx *k)
     else if (k->in_count > 0 && k->ref[0])
         add_reference(t, k->ref[0]);
     else
-        add_shared_name(t, k->node);
+        add_area(t, k->node);
 }
 
 /* ---- One op -------------------------------------------------------------- */
@@ -201,11 +204,6 @@ static bool is_recv(const struct tfd_async *a)
 
     return (n->kernel->flags & TFD_KERNEL_DEAD) && n->out_count > 0 &&
            a->channel && a->channel->key;
-}
-
-static bool has_word(struct tfd_str name, const char *word)
-{
-    return memmem(name.data, name.size, word, strlen(word)) != NULL;
 }
 
 static void add_mark(struct look *l, uint64_t what)

@@ -4,6 +4,7 @@
  */
 #include "common/base/log.h"
 #include "common/proto/peer.pb.h"
+#include "daemon/worker/service/step_waits.h"
 #include "daemon/worker/service/stuck_steps.h"
 #include "daemon/worker/service/worker_service.h"
 
@@ -81,6 +82,22 @@ void tfd_stuck_decode(struct tfd_str proto, struct tfd_stuck_answer *out)
 
 /* ---- Questions ----------------------------------------------------------- */
 
+/* It has not moved while others were asked: an answer may have told of a part
+ * that had just sent what is waited for. */
+static bool still_waits(struct tfd_worker_service *w, int64_t step)
+{
+    struct tfd_step_waits waits;
+
+    for (struct tfd_step *s = w->steps; s; s = s->next) {
+        if (s->id != step)
+            continue;
+        tfd_step_waits_look(w, s, &waits);
+        if (waits.mark != 0 && waits.mark == s->waits_mark)
+            return true;
+    }
+    return false;
+}
+
 /* Somebody is at work on it: it is looked at again. */
 static void forget_telling(struct tfd_worker_service *w, int64_t step)
 {
@@ -96,7 +113,7 @@ static void end_question(struct tfd_stuck_question *q)
     while (*at != q)
         at = &(*at)->next;
     *at = q->next;
-    if (q->runs)
+    if (q->runs || !still_waits(q->worker, q->facts.step))
         forget_telling(q->worker, q->facts.step);
     else
         tfd_stuck_write(TFD_LOG_WARN, &q->facts);

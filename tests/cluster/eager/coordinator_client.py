@@ -130,6 +130,24 @@ def closed_queue(job):
     say("ok")
 
 
+def waits(job):
+    """A step on a worker that waits for a token of ps 0."""
+    with tf.device("/job:ps/task:0"):
+        queue = tf.queue.FIFOQueue(9, tf.float32, [()], shared_name="tokens")
+
+    @tf.function
+    def step():
+        return queue.dequeue(name="take") + 1.0
+    made = job.coordinator.schedule(step)
+    say("running")
+    assert hear() == "seen"
+    with tf.device("/job:ps/task:0"):
+        queue.enqueue(1.0)
+    job.coordinator.join()
+    assert float(job.coordinator.fetch(made)) == 2.0
+    say("ok")
+
+
 globals()[sys.argv[1]](Job())
 sys.stdout.flush()
 os._exit(0)

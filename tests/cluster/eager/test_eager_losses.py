@@ -35,9 +35,9 @@ class Coordinator:
 
 
 @contextlib.contextmanager
-def program(server, mode, **jobs):
+def program(server, mode, flags=(), **jobs):
     """A cluster, and a coordinator whose steps run there."""
-    with Cluster(server, **jobs) as cluster:
+    with Cluster(server, flags, **jobs) as cluster:
         coordinator = Coordinator(cluster, mode)
         try:
             coordinator.says("running")
