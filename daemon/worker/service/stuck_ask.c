@@ -16,6 +16,8 @@
 #define ASK_US 2000000u
 /* Tasks in a row; one that is asked twice ends it, too. */
 #define HOPS_MAX 8
+/* Of a task's part of a step, as it is told. */
+#define OPS_MAX 1000000
 
 struct tfd_stuck_question {
     struct tfd_worker_service *worker; /* NULL: it is gone */
@@ -50,6 +52,14 @@ static void copy_text(char *to, size_t size, struct tfd_str from)
     snprintf(to, size, TFD_STR_FMT, TFD_STR_ARG(from));
 }
 
+/* A peer may say anything. */
+static int ops_of(int64_t said)
+{
+    if (said < 0)
+        return 0;
+    return said < OPS_MAX ? (int)said : OPS_MAX;
+}
+
 void tfd_stuck_decode(struct tfd_str proto, struct tfd_stuck_answer *out)
 {
     struct tfd_stuck_facts *facts = &out->facts;
@@ -72,7 +82,7 @@ void tfd_stuck_decode(struct tfd_str proto, struct tfd_stuck_answer *out)
             facts->waited_us = (uint64_t)tfd_pb_int64(&r, &f);
             break;
         case tfd_StepWaits_ops_tag:
-            facts->ops = (int)tfd_pb_int64(&r, &f);
+            facts->ops = ops_of(tfd_pb_int64(&r, &f));
             break;
         default:
             break;

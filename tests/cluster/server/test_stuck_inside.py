@@ -247,6 +247,42 @@ def a_task_that_computes_is_no_cause(server):
         assert not events(ps, "step_stuck")
 
 
+def rounds(count):
+    """A loop that is an op, each of whose rounds takes a token."""
+    def build(queue):
+        @function.Defun(tf.float32, tf.resource, func_name="more")
+        def more(i, handle):
+            del handle
+            return i < float(count)
+
+        @function.Defun(tf.float32, tf.resource, func_name="body")
+        def body(i, handle):
+            return i + taken(handle), handle
+        return functional_ops.While([0.0, queue.queue_ref], more, body,
+                                    name="loop")[0]
+    return build
+
+
+@test(limit=60, tfd_only=True)
+def what_goes_on_is_not_stuck(server):
+    """Rounds of a loop that calls, and elements that a filter leaves out."""
+    with Cluster(server, STUCK, worker=1) as cluster, graph():
+        worker = cluster["worker", 0]
+        queue = tokens()
+        feed, end = queue.enqueue(1.0), rounds(400)(queue)
+        data = tf.data.Dataset.range(2000000).filter(lambda i: i >= 400000)
+        iterator = tf.data.make_initializable_iterator(data)
+        element = iterator.get_next()
+        session = kept_session(worker.target, config=plain_config())
+        waiting = Waiting(session, end)
+        for _ in range(400):
+            session.run(feed)
+        assert waiting.end() == 400
+        session.run(iterator.initializer)
+        assert session.run(element) == 400000
+        assert not events(worker, "step_stuck")
+
+
 @test(limit=60, tfd_only=True)
 def a_part_elsewhere_alone(server):
     """The master's task has no part of the step, and warns for it."""
