@@ -7,6 +7,7 @@
  *                                         so long: asked again at a later look
  *                                     --> the line
  */
+#define _GNU_SOURCE 1 /* strdup() */
 #include "daemon/stuck_watch.h"
 
 #include "common/base/container.h"
@@ -23,8 +24,8 @@
 /* A task that lives answers at once. */
 #define ASK_US 2000000u
 /* Questions at once, and tasks of one step that are asked. */
-#define QUESTIONS_MAX 32
-#define PARTS_MAX 64
+#define QUESTIONS_MAX 16
+#define PARTS_MAX 1024
 
 struct question;
 
@@ -34,8 +35,12 @@ struct part {
     char task[TFD_DEVICE_NAME_MAX];
     int peer; /* -1: of a session's own cluster */
     bool told;
-    enum tfd_code code; /* of the answer */
-    struct tfd_stuck_answer said;
+    enum tfd_code code; /* of the answer, and what it says */
+    bool runs;
+    int ops;
+    uint64_t waited_us;
+    char *words; /* NULL: none */
+    char owes[TFD_DEVICE_NAME_MAX];
 };
 
 struct question {
@@ -87,14 +92,14 @@ static const char *words_of(const struct part *p)
 {
     if (p->code != TFD_OK)
         return tfd_code_name(p->code);
-    return *p->said.facts.waits ? p->said.facts.waits : "nothing waits";
+    return p->words ? p->words : "nothing waits";
 }
 
 /* From one part to who owes it, and so on. */
 static void add_chain(struct line *l, struct question *q, struct part *p)
 {
-    while (*p->said.facts.owes) {
-        struct part *next = part_on(q, p->said.facts.owes);
+    while (*p->owes) {
+        struct part *next = part_on(q, p->owes);
 
         if (next && next->told)
             return;
@@ -116,19 +121,18 @@ static void write_line(struct question *q)
         for (int i = 0; i < q->count; i++) {
             struct part *p = &q->parts[i];
 
-            if (p->told || !*p->said.facts.waits ||
-                (pass == 0) != (p->peer == self))
+            if (p->told || !p->words || (pass == 0) != (p->peer == self))
                 continue;
             p->told = true;
             add_words(&l, pass ? "on " : "", pass ? p->task : "", words_of(p));
             add_chain(&l, q, p);
         }
     for (int i = 0; i < q->count; i++) {
-        uint64_t waited_us = q->parts[i].said.facts.waited_us;
+        const struct part *p = &q->parts[i];
 
-        l.facts.ops += q->parts[i].said.facts.ops;
-        if (q->parts[i].said.facts.ops > 0 && waited_us < l.facts.waited_us)
-            l.facts.waited_us = waited_us;
+        l.facts.ops += p->ops;
+        if (p->ops > 0 && p->waited_us < l.facts.waited_us)
+            l.facts.waited_us = p->waited_us;
     }
     tfd_stuck_write(TFD_LOG_WARN, &l.facts);
 }
@@ -141,11 +145,11 @@ static bool is_stuck(const struct question *q)
     int ops = 0;
 
     for (int i = 0; i < q->count; i++) {
-        const struct tfd_stuck_answer *a = &q->parts[i].said;
+        const struct part *p = &q->parts[i];
 
-        ops += a->facts.ops;
-        if (a->runs || (a->facts.ops > 0 &&
-                        a->facts.waited_us < q->watch->o.stuck_after_us))
+        ops |= p->ops;
+        if (p->runs ||
+            (p->ops > 0 && p->waited_us < q->watch->o.stuck_after_us))
             return false;
     }
     return ops > 0;
@@ -158,8 +162,8 @@ static bool is_doubtful(struct question *q)
     for (int i = 0; i < q->count; i++) {
         const struct part *p = &q->parts[i];
 
-        if ((p->code == TFD_OK && p->said.facts.ops == 0) ||
-            (*p->said.facts.owes && !part_on(q, p->said.facts.owes)))
+        if ((p->code == TFD_OK && p->ops == 0) ||
+            (*p->owes && !part_on(q, p->owes)))
             return true;
     }
     return false;
@@ -182,6 +186,13 @@ static void note_answers(void *ctx, const struct tfd_master_step_facts *f)
     }
 }
 
+static void free_question(struct question *q)
+{
+    for (int i = 0; i < q->count; i++)
+        free(q->parts[i].words);
+    free(q);
+}
+
 static void end_question(struct question *q)
 {
     struct tfd_stuck_watch *w = q->watch;
@@ -192,7 +203,7 @@ static void end_question(struct question *q)
     *at = q->next;
     w->asking--;
     tfd_session_facts_steps(w->o.master, note_answers, q);
-    free(q);
+    free_question(q);
 }
 
 static void one_answer_less(struct question *q)
@@ -202,17 +213,29 @@ static void one_answer_less(struct question *q)
     if (q->watch)
         end_question(q);
     else
-        free(q);
+        free_question(q);
+}
+
+static void keep_answer(struct part *p, const struct tfd_stuck_answer *a)
+{
+    p->runs = a->runs;
+    p->ops = a->facts.ops;
+    p->waited_us = a->facts.waited_us;
+    p->words = *a->facts.waits ? strdup(a->facts.waits) : NULL;
+    memcpy(p->owes, a->facts.owes, sizeof(p->owes));
 }
 
 static void waits_answered(void *ctx, const struct tfd_status *st,
                            const struct tfd_incoming *response)
 {
     struct part *p = ctx;
+    struct tfd_stuck_answer a;
 
     p->code = st->code;
-    if (st->code == TFD_OK)
-        tfd_stuck_decode(response->proto, &p->said);
+    if (st->code == TFD_OK) {
+        tfd_stuck_decode(response->proto, &a);
+        keep_answer(p, &a);
+    }
     one_answer_less(p->of);
 }
 
@@ -223,10 +246,12 @@ static void ask_part(const struct tfd_stuck_watch *w, struct part *p)
 {
     const struct tfd_outcall_options o = {.timeout_us = ASK_US};
     struct tfd_channel *ch = NULL;
+    struct tfd_stuck_answer here;
     struct tfd_message m;
 
     if (p->peer == tfd_peers_self(w->o.peers)) {
-        tfd_stuck_steps_ask_here(w->o.worker, p->of->step, &p->said);
+        tfd_stuck_steps_ask_here(w->o.worker, p->of->step, &here);
+        keep_answer(p, &here);
         return;
     }
     if (p->peer >= 0)
@@ -248,8 +273,6 @@ static void add_part(const struct tfd_stuck_watch *w, struct question *q,
 {
     struct part *p = &q->parts[q->count];
 
-    if (part_on(q, task))
-        return;
     p->of = q;
     p->peer = tfd_peers_find(w->o.peers, tfd_str_of(task));
     snprintf(p->task, sizeof(p->task), "%s", task);
