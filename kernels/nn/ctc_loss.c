@@ -3,17 +3,10 @@
  * time may also say the last label again, or nothing (the blank, which is the
  * last class), and its gradient by the inputs.
  *
- * Between the labels, before and behind them blanks are put: U symbols.  Each
- * path through them moves on by none, one or (past a blank) two in a step.
- * alpha[t][u] is the logarithm of the sum of all beginnings of paths that end
- * at u in step t, beta[t][u] that of all ends of paths behind it; these two
- * matrices are all that an item of the batch needs besides the outputs.  The
- * probabilities of the classes lie in the gradient until it takes their place.
- *
- * (Alex Graves, Supervised Sequence Labelling with Recurrent Neural Networks,
- * chapter 7.)
+ * Here is what the op checks and chooses of its labels; ctc_paths.c has the
+ * arithmetic.
  */
-#include "kernels/nn/ctc.h"
+#include "kernels/nn/ctc_paths.h"
 
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
@@ -233,206 +226,7 @@ static enum tfd_code read_labels(struct loss *l, struct tfd_buffer *b,
     return TFD_OK;
 }
 
-/* ---- An item ------------------------------------------------------------- */
-
-struct item {
-    const struct loss *l;
-    const int32_t *label;
-    int64_t b, steps, symbols;
-    double *alpha, *beta; /* [steps][symbols] */
-    double *y;            /* of all classes in a step */
-    double *chance;       /* of all symbols in a step: log(y) */
-};
-
-static int64_t blank_of(const struct item *m)
-{
-    return m->l->classes - 1;
-}
-
-static int64_t symbol_at(const struct item *m, int64_t u)
-{
-    return u % 2 ? m->label[u / 2] : blank_of(m);
-}
-
-static int64_t row_at(const struct item *m, int64_t t)
-{
-    return (t * m->l->batch + m->b) * m->l->classes;
-}
-
-/* Softmax of each step, into the gradient. */
-static void probabilities(const struct item *m)
-{
-    const int64_t n = m->l->classes;
-
-    for (int64_t t = 0; t < m->steps && !tfd_halted(); t++) {
-        double most = -(double)INFINITY, sum = 0;
-
-        tfd_ctc_load(m->l->inputs, row_at(m, t), n, m->y);
-        for (int64_t i = 0; i < n; i++)
-            most = m->y[i] > most ? m->y[i] : most;
-        for (int64_t i = 0; i < n; i++) {
-            m->y[i] = exp(m->y[i] - most);
-            sum += m->y[i];
-        }
-        for (int64_t i = 0; i < n; i++)
-            m->y[i] /= sum;
-        tfd_ctc_store(m->l->gradient, row_at(m, t), n, m->y);
-    }
-}
-
-static void chances(const struct item *m, int64_t t)
-{
-    tfd_ctc_load(m->l->gradient, row_at(m, t), m->l->classes, m->y);
-    for (int64_t u = 0; u < m->symbols; u++)
-        m->chance[u] = log(m->y[symbol_at(m, u)]);
-}
-
-/* Whether a path may stay at u, and whether it may go from u to u + 2. */
-static bool may_stay(const struct item *m, int64_t u)
-{
-    return m->l->s->merge || u % 2 == 0;
-}
-
-static bool may_skip(const struct item *m, int64_t u)
-{
-    return u % 2 == 1 &&
-           !(m->l->s->merge && symbol_at(m, u) == symbol_at(m, u + 2));
-}
-
-/* Symbols [first, end) that a path can be at in step t, and still end. */
-static int64_t first_at(const struct item *m, int64_t t)
-{
-    const int64_t first = m->symbols - 2 * (m->steps - t);
-
-    return first > 0 ? first : 0;
-}
-
-static int64_t end_at(const struct item *m, int64_t t)
-{
-    const int64_t end = 2 * (t + 1);
-
-    return end < m->symbols ? end : m->symbols;
-}
-
-static void forward(const struct item *m)
-{
-    for (int64_t t = 0; t < m->steps && !tfd_halted(); t++) {
-        double *now = m->alpha + t * m->symbols;
-        const double *last = now - m->symbols;
-
-        chances(m, t);
-        for (int64_t u = 0; u < m->symbols; u++)
-            now[u] = t == 0 && u < 2 ? m->chance[u] : -(double)INFINITY;
-        if (t == 0)
-            continue;
-        for (int64_t u = first_at(m, t); u < end_at(m, t); u++) {
-            double sum = may_stay(m, u) ? last[u] : -(double)INFINITY;
-
-            if (u > 0)
-                sum = tfd_ctc_add(sum, last[u - 1]);
-            if (u > 1 && may_skip(m, u - 2))
-                sum = tfd_ctc_add(sum, last[u - 2]);
-            now[u] = m->chance[u] + sum;
-        }
-    }
-}
-
-static void backward(const struct item *m)
-{
-    for (int64_t t = m->steps - 1; t >= 0 && !tfd_halted(); t--) {
-        double *now = m->beta + t * m->symbols;
-        const double *next = now + m->symbols;
-        const bool last = t == m->steps - 1;
-
-        for (int64_t u = 0; u < m->symbols; u++)
-            now[u] = last && u >= m->symbols - 2 ? 0 : -(double)INFINITY;
-        if (last)
-            continue;
-        chances(m, t + 1);
-        for (int64_t u = first_at(m, t); u < end_at(m, t); u++) {
-            double sum = -(double)INFINITY;
-
-            if (may_stay(m, u))
-                sum = tfd_ctc_add(sum, next[u] + m->chance[u]);
-            if (u + 1 < m->symbols)
-                sum = tfd_ctc_add(sum, next[u + 1] + m->chance[u + 1]);
-            if (u + 2 < m->symbols && may_skip(m, u))
-                sum = tfd_ctc_add(sum, next[u + 2] + m->chance[u + 2]);
-            now[u] = sum;
-        }
-    }
-}
-
-/* How likely the labels are, by their paths through step t. */
-static double all_paths(const struct item *m, int64_t t)
-{
-    double sum = -(double)INFINITY;
-
-    for (int64_t u = 0; u < m->symbols; u++)
-        sum = tfd_ctc_add(sum, m->alpha[t * m->symbols + u] +
-                                   m->beta[t * m->symbols + u]);
-    return sum;
-}
-
-/* From each probability what paths have of it is taken off. */
-static void differentiate(const struct item *m, double all, double *part)
-{
-    const int64_t n = m->l->classes;
-
-    for (int64_t t = 0; t < m->steps && !tfd_halted(); t++) {
-        const int64_t at = t * m->symbols;
-
-        for (int64_t i = 0; i < n; i++)
-            part[i] = -(double)INFINITY;
-        for (int64_t u = 0; u < m->symbols; u++) {
-            double *sum = &part[symbol_at(m, u)];
-
-            *sum = tfd_ctc_add(*sum, m->alpha[at + u] + m->beta[at + u]);
-        }
-        tfd_ctc_load(m->l->gradient, row_at(m, t), n, m->y);
-        for (int64_t i = 0; i < n; i++)
-            m->y[i] -= (double)expf((float)(part[i] - all));
-        tfd_ctc_store(m->l->gradient, row_at(m, t), n, m->y);
-    }
-}
-
-static struct tfd_buffer *item_buffer(const struct item *m)
-{
-    const int64_t most = INT64_MAX / 8 / (int64_t)sizeof(double);
-
-    if (m->symbols > most / m->steps)
-        return NULL;
-    return tfd_buffer_new(
-        (size_t)(2 * m->symbols * m->steps + 2 * m->l->classes + m->symbols) *
-        sizeof(double));
-}
-
-static enum tfd_code measure_item(struct item *m, struct tfd_status *st)
-{
-    struct tfd_buffer *b = item_buffer(m);
-    double all;
-
-    if (!b)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "OOM when allocating 2 x %" PRId64 " x %" PRId64
-                        " logarithms for CTCLoss",
-                        m->steps, m->symbols);
-    m->alpha = b->data;
-    m->beta = m->alpha + m->steps * m->symbols;
-    m->y = m->beta + m->steps * m->symbols;
-    m->chance = m->y + 2 * m->l->classes;
-    probabilities(m);
-    forward(m);
-    backward(m);
-    all = all_paths(m, 0);
-    /* Without a path the gradient is what the probabilities are. */
-    if (all != -(double)INFINITY)
-        differentiate(m, all, m->y + m->l->classes);
-    all = -all;
-    tfd_ctc_store(m->l->out, m->b, 1, &all);
-    tfd_buffer_unref(b);
-    return TFD_OK;
-}
+/* ---- Items --------------------------------------------------------------- */
 
 static enum tfd_code measure_items(void *arg, int64_t begin, int64_t end,
                                    struct tfd_status *st)
@@ -440,16 +234,22 @@ static enum tfd_code measure_items(void *arg, int64_t begin, int64_t end,
     const struct loss *l = arg;
 
     for (int64_t b = begin; b < end; b++) {
-        struct item m = {.l = l,
-                         .label = l->left + l->first[b],
-                         .b = b,
-                         .steps = l->length[b],
-                         .symbols = 2 * l->count[b] + 1};
+        const struct tfd_ctc_item m = {.inputs = l->inputs,
+                                       .gradient = l->gradient,
+                                       .batch = l->batch,
+                                       .classes = l->classes,
+                                       .b = b,
+                                       .steps = l->length[b],
+                                       .label = l->left + l->first[b],
+                                       .labels = l->count[b],
+                                       .merge = l->s->merge};
+        double loss;
 
         if (m.steps == 0 ||
             (l->s->ignore && l->first[b + 1] - l->first[b] > l->length[b]))
             continue;
-        TFD_TRY(measure_item(&m, st));
+        TFD_TRY(tfd_ctc_paths_measure(&m, &loss, st));
+        tfd_ctc_store(l->out, b, 1, &loss);
     }
     return TFD_OK;
 }
@@ -460,7 +260,7 @@ static int cost_of_item(const struct loss *l)
 {
     const double symbols = 2.0 * (double)l->labels / (double)l->batch + 1;
     const double ns =
-        (double)l->time * (symbols * 100 + (double)l->classes * 20);
+        (double)l->time * (symbols * 25 + (double)l->classes * 15);
 
     return ns < 1e9 ? (int)ns : 1000000000;
 }
