@@ -39,7 +39,7 @@ $(EMU)/%.o: $(EMU)/gen/cuda/%.cu $(EMUCUH) | $(GEN)
 
 $(EMU)/machine/%.o: tests/emulated/%.cpp
 	@mkdir -p $(@D)
-	@$(EMUCC) $(EMUFLAGS) -c $< -o $@
+	@$(EMUCC) $(EMUFLAGS) -O2 -c $< -o $@
 
 $(EMU)/lib/libcublas.so.13: tests/emulated/cublas.c
 	@mkdir -p $(@D)

@@ -43,7 +43,7 @@ struct uint3 {
 struct dim3 {
     unsigned x, y, z;
 
-    dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1)
+    constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1)
         : x(x_), y(y_), z(z_)
     {
     }
@@ -81,7 +81,8 @@ struct place {
     dim3 block_size, grid_size;
 };
 
-extern thread_local struct place here;
+/* Said to be made of constants, or each use would ask whether it is made. */
+extern __constinit thread_local struct place here;
 
 /* A launch on a stream, which must be of this thread's device; notes its line
  * for $EMULATED_LAUNCHES, a file that the process appends it to. */

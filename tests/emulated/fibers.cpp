@@ -4,7 +4,6 @@
  */
 #include "tests/emulated/machine.h"
 
-#include <setjmp.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -16,12 +15,16 @@
 namespace emulator
 {
 
-thread_local struct place here;
+__constinit thread_local struct place here = {};
 
 enum state { RUNS, AT_BARRIER, AT_WARP_BARRIER, ENDED };
 
+/* What __builtin_setjmp() leaves.  That of libc looks for the thread's cleanups
+ * at each jump, of which kernels with barriers make millions. */
+typedef void *mark[5];
+
 struct fiber {
-    jmp_buf at;
+    mark at;
     ucontext_t start;
     void *stack;
     bool begun;
@@ -32,7 +35,7 @@ struct fiber {
 struct block {
     struct fiber fibers[BLOCK_MAX];
     uint64_t slots[BLOCK_MAX];
-    jmp_buf scheduler;
+    mark scheduler;
     ucontext_t from;
     unsigned current, count;
     const std::function<void()> *thread;
@@ -49,12 +52,21 @@ struct block {
 };
 
 static thread_local std::unique_ptr<struct block> own;
+static __thread struct block *at_work; /* the same */
 
-static struct block &block_here()
+static inline struct block &block_here()
 {
-    if (!own)
+    if (!at_work) {
         own.reset(new struct block);
-    return *own;
+        at_work = own.get();
+    }
+    return *at_work;
+}
+
+/* Of a function that marks another place. */
+[[noreturn, gnu::noinline]] static void jump(mark to)
+{
+    __builtin_longjmp(to, 1);
 }
 
 static void stop(struct block &b, enum state why)
@@ -62,8 +74,8 @@ static void stop(struct block &b, enum state why)
     struct fiber &f = b.fibers[b.current];
 
     f.state = why;
-    if (_setjmp(f.at) == 0)
-        _longjmp(b.scheduler, 1);
+    if (__builtin_setjmp(f.at) == 0)
+        jump(b.scheduler);
 }
 
 static void run_threads()
@@ -97,10 +109,10 @@ static void resume(struct block &b, unsigned i, dim3 size)
     b.current = i;
     f.state = RUNS;
     here.thread = {i % size.x, i / size.x % size.y, i / size.x / size.y};
-    if (_setjmp(b.scheduler) != 0)
+    if (__builtin_setjmp(b.scheduler) != 0)
         return;
     if (f.begun)
-        _longjmp(f.at, 1);
+        jump(f.at);
     begin(b, f);
 }
 

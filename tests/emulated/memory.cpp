@@ -18,6 +18,8 @@
 #include <vector>
 
 #define DEVICE_SIZE ((size_t)4 << 30)
+/* Below all that the kernel gives a place, so that nothing else comes there. */
+#define FIRST_PLACE ((size_t)16 << 40)
 
 namespace emulator
 {
@@ -28,28 +30,37 @@ static std::mutex guard;
 static char *memory[DEVICES];
 static int files[DEVICES];
 static std::map<char *, size_t> parts[DEVICES]; /* what was allocated */
-static std::set<char *> mapped;
+static std::set<char *> mapped;                 /* ours, too */
 static std::vector<std::pair<size_t, size_t>> free_parts[DEVICES];
 static int busy;
 
-static void protect(int access)
+/* Where a range is while nobody may touch it.  Tables of pages are moved there
+ * and back; mprotect() would change the entry of each page, at each launch. */
+static char *hidden(char *m)
 {
-    for (char *m : memory)
-        if (m && mprotect(m, DEVICE_SIZE, access) != 0)
-            die("mprotect() fails");
-    for (char *m : mapped)
-        if (mprotect(m, DEVICE_SIZE, access) != 0)
-            die("mprotect() fails");
+    return m + DEVICE_SIZE;
+}
+
+static void move(char *from, char *to)
+{
+    if (mremap(from, DEVICE_SIZE, DEVICE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED,
+               to) != to)
+        die("mremap() fails");
 }
 
 /* All of a device's, which may be another process's. */
 static char *map_file(int file)
 {
-    char *m = (char *)mmap(nullptr, DEVICE_SIZE,
-                           busy ? PROT_READ | PROT_WRITE : PROT_NONE,
-                           MAP_SHARED | MAP_NORESERVE, file, 0);
+    char *m = (char *)FIRST_PLACE, *at;
 
-    return m == MAP_FAILED ? nullptr : m;
+    while (mapped.count(m))
+        m += 2 * DEVICE_SIZE;
+    at = busy ? m : hidden(m);
+    if (mmap(at, DEVICE_SIZE, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0) != at)
+        return nullptr;
+    mapped.insert(m);
+    return m;
 }
 
 void begin_work()
@@ -57,7 +68,8 @@ void begin_work()
     std::lock_guard<std::mutex> l(guard);
 
     if (busy++ == 0)
-        protect(PROT_READ | PROT_WRITE);
+        for (char *m : mapped)
+            move(hidden(m), m);
 }
 
 void end_work()
@@ -65,7 +77,8 @@ void end_work()
     std::lock_guard<std::mutex> l(guard);
 
     if (--busy == 0)
-        protect(PROT_NONE);
+        for (char *m : mapped)
+            move(m, hidden(m));
 }
 
 /* ---- Rows of the table --------------------------------------------------- */
@@ -155,7 +168,6 @@ int map(const struct tfd_cuda_handle *h, void **at, size_t *size)
     close(file);
     if (!m)
         return INVALID_VALUE;
-    mapped.insert(m);
     *at = m + s.at;
     *size = s.size;
     return 0;
@@ -168,7 +180,7 @@ int unmap(void *at)
     for (char *m : mapped)
         if (m <= (char *)at && (char *)at < m + DEVICE_SIZE) {
             mapped.erase(m);
-            return munmap(m, DEVICE_SIZE);
+            return munmap(busy ? m : hidden(m), DEVICE_SIZE);
         }
     return INVALID_VALUE;
 }
