@@ -238,12 +238,18 @@ class Answers(judge.Side):
         pass
 
 
+def floats_on_both(shop):
+    """A NodeDef, and Kernels that have it on both devices."""
+    node = archive.Reader(shop.good).messages("tensorflow.NodeDef", op="Add")
+    node.attr["T"].type = 1
+    return node, devices.Kernels(
+        "Add CPU host T=float\nAdd GPU device T=float\n")
+
+
 def both_devices_are_asked(shop):
     """In the order of the answers: GPU, CPU, which TensorFlow says is 1, and
     in which of them the trial fails."""
-    kernels = devices.Kernels("Add CPU host T=float\nAdd GPU device T=float\n")
-    node = archive.Reader(shop.good).messages("tensorflow.NodeDef", op="Add")
-    node.attr["T"].type = 1
+    node, kernels = floats_on_both(shop)
     near = 6e-6  # of 8e-6 that may be
     for gpu, cpu, error, wanted in (
             (1, 1, "", []), (1 + near, 1, "", []), (1 - near, 1, "", []),
@@ -267,6 +273,27 @@ def both_devices_are_asked(shop):
         assert verdict.column.rows() == {"gpu": ["float32"]}
 
 
+def both_servers_are_asked(shop):
+    """One answer of TensorFlow decides on both, and who is wrong is told."""
+    node, kernels = floats_on_both(shop)
+    for plain, captures, wanted in (
+            (1, 1, []), (2, 1, ["/device:GPU:0"]),
+            (1, 2, ["captures: /device:GPU:0"]),
+            (2, 2, ["/device:GPU:0", "captures: /device:GPU:0"])):
+        trial = judge.Trial(
+            label="case", kind="float32", runs=1, tol=1, check="value",
+            end=None, fetches=["y"], pinned=["y"], want=[np.float32(1)])
+        answers = {"plain": {devices.GPU: plain, devices.CPU: 1},
+                   "captures": {devices.GPU: captures}}
+        verdict = devices.both_verdicts(
+            [trial], {"y": node}.get, lambda target: functools.partial(
+                Answers, answers[target]), "plain", "captures",
+            lambda target: kernels)
+        told = [text.partition(": case")[0] for text in verdict.failures]
+        assert told == wanted, verdict.failures
+        assert verdict.passed == 2 - len(wanted), (plain, captures)
+
+
 def scenarios_run_on_both_devices(shop):
     """As both_devices_are_asked; unplaced they are always right."""
     from tests.conformance import pinned, table  # these need TensorFlow
@@ -279,10 +306,11 @@ def scenarios_run_on_both_devices(shop):
         answers = {"": 1, devices.GPU: gpu, devices.CPU: cpu}
         scenario = table.Scenario("story", lambda side: {
             "y": np.float32(answers[side.device])}, ops.split(), 1)
-        passed, failures = pinned.Verdict(scenario, "server").run(kernels)
+        want = pinned.answers_to(scenario)
+        passed, failures = pinned.Verdict(scenario, "server").run(kernels, want)
         told = [text[len("/device:"):][:3] for text in failures]
         assert told == wanted and passed == (not wanted), failures
-        assert pinned.Verdict(scenario, "server").run(None) == (1, [])
+        assert pinned.Verdict(scenario, "server").run(None, want) == (1, [])
 
 
 def operations_of_scenarios_are_pinned(shop):
@@ -522,7 +550,8 @@ TESTS = (
     a_server_that_is_not_there_fails,
     types_that_tensorflow_has_are_told,
     rows_have_the_devices_that_were_recorded, both_devices_are_asked,
-    scenarios_run_on_both_devices, operations_of_scenarios_are_pinned)
+    both_servers_are_asked, scenarios_run_on_both_devices,
+    operations_of_scenarios_are_pinned)
 
 
 def main():

@@ -49,6 +49,11 @@ class Kernels:
             raise ValueError("/kernels: %d: %s" % (reply.status, page))
         return cls(page)
 
+    def has_on_card(self, ops):
+        """Whether one of them has a row of a GPU, in host memory or not."""
+        return any(place != "cpu" for op in ops
+                   for place, _, _ in self.ops.get(op, ()))
+
     def place(self, node):
         """(place, type) of a NodeDef; the type is None where it makes no
         difference to the server."""
@@ -153,3 +158,24 @@ class Verdict:
         if trial.on or trial.error or trial.label not in gpu.answers:
             return trial
         return dataclasses.replace(trial, want=gpu.answers[trial.label])
+
+
+def captured(failures):
+    """Those of the server that captures graphs."""
+    return ["captures: " + text for text in failures]
+
+
+def both_verdicts(trials, node_of, side_on, target, captures,
+                  kernels_of=Kernels.of):
+    """The Verdict on a server; with what one that captures graphs, unless it
+    is "", adds to its counts: what is captured is the card's alone, so nothing
+    is run on its CPU.  side_on(target): the open_side of a Verdict.  The one
+    that captures comes first, as the other places all operations anew."""
+    more = captures and Verdict(trials, kernels_of(captures), node_of,
+                                side_on(captures), cards_alone=True).run()
+    verdict = Verdict(trials, kernels_of(target), node_of,
+                      side_on(target)).run()
+    if more:
+        verdict.passed += more.passed
+        verdict.failures += captured(more.failures)
+    return verdict

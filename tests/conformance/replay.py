@@ -24,7 +24,7 @@ from tests.cluster.messages import Channel  # noqa: E402
 from tests.conformance import archive, judge, values  # noqa: E402
 from tests.conformance.compare import TOLERANCE  # noqa: E402
 from tests.conformance.devices import (  # noqa: E402
-    Kernels, Verdict, column_text)
+    both_verdicts, column_text)
 from tests.conformance.report import (  # noqa: E402
     add_run_options, run_tests, select)
 
@@ -102,7 +102,7 @@ def failure(code, text):
         word.capitalize() for word in code.name.split("_")) + "Error", text)
 
 
-def replay_op(found, name, target):
+def replay_op(found, name, target, captures=""):
     """(passed, failures) of an op, and the device column of a GPU; to be
     called in a child."""
     try:
@@ -114,12 +114,14 @@ def replay_op(found, name, target):
     if len(trials) != found.meta["ops"][name]:
         failures.append("%d cases, not %s" % (
             len(trials), found.meta["ops"][name]))
-    open_side = functools.partial(Side, target, recorded, found.messages)
+    def side_on(target):
+        return functools.partial(Side, target, recorded, found.messages)
+
     if found.meta["device"] != "gpu":
-        verdict = judge.Judge(open_side, trials).run()
+        verdict = judge.Judge(side_on(target), trials).run()
         return verdict.passed, failures + verdict.failures
     nodes = {node.name: node for node in recorded.graph.node}
-    verdict = Verdict(trials, Kernels.of(target), nodes.get, open_side).run()
+    verdict = both_verdicts(trials, nodes.get, side_on, target, captures)
     column = verdict.column.rows()
     want = found.meta["columns"].get(name, column)
     if column != want:
@@ -165,6 +167,8 @@ def main():
         print("%s: %s\n0 passed, 1 failed, 0 skipped" % (
             options.archive, error))
         return 1
+    if options.captures and found.meta["device"] != "gpu":
+        parser.error("--captures is for an archive of a GPU")
     TOLERANCE.update(found.meta["tolerance"])
     if found.meta["device"] == "gpu" and not CARDS_ARE_NAMED:
         del os.environ["CUDA_VISIBLE_DEVICES"]

@@ -1,5 +1,9 @@
 """Runs tests in child processes against one server and reports on each."""
+import contextlib
+import dataclasses
 import functools
+import inspect
+import shlex
 import time
 
 from tests.cluster.cluster import Cluster
@@ -16,6 +20,9 @@ def add_run_options(parser):
                         help="a server that runs already")
     parser.add_argument("--jobs", type=int, default=2,
                         help="ops tested at a time")
+    parser.add_argument("--captures", default="", metavar="CMD",
+                        help="of a GPU: a second server, which captures graphs "
+                        "and is asked on its card alone what has a kernel there")
 
 
 def select(covers, only):
@@ -82,39 +89,50 @@ class Report:
 
 def run_tests(tests, options, server):
     """A Report on tests, name -> function(target), of the server that runs
-    already or else of one that is started."""
+    already or else of one that is started.  Those that take the target of the
+    one that captures, too, are given it where there is one."""
     start = time.monotonic()
-    if options.target:
-        report = _run_all(tests, options, None)
-    else:
-        with Cluster(server, worker=1) as cluster:
-            report = _run_all(tests, options, cluster)
+    with contextlib.ExitStack() as stack:
+        clusters = [] if options.target else [server]
+        if options.captures:
+            clusters.append(dataclasses.replace(
+                server, command=shlex.split(options.captures)))
+        report = _run_all(tests, options, [
+            stack.enter_context(Cluster(s, worker=1)) for s in clusters])
     print("%d ops and scenarios in %.0f s" % (
         len(tests), time.monotonic() - start))
     return report
 
 
-def _run_all(tests, options, cluster):
+def _run_all(tests, options, clusters):
     """Runs the tests; what a dying server cut short runs again, alone."""
     report, again = Report(), {}
-    for name, outcome in _run_some(tests, options, cluster, options.jobs):
-        if cluster and "ServerGone" in outcome.text and options.jobs > 1:
+    for name, outcome in _run_some(tests, options, clusters, options.jobs):
+        if clusters and "ServerGone" in outcome.text and options.jobs > 1:
             again[name] = tests[name]
         else:
             report.add(name, outcome)
-    for name, outcome in _run_some(again, options, cluster, 1):
+    for name, outcome in _run_some(again, options, clusters, 1):
         report.add(name, outcome)
     return report
 
 
-def _run_some(tests, options, cluster, jobs):
+def _run_some(tests, options, clusters, jobs):
     """Yields (name, Outcome); a server of our own that died is restarted."""
-    target = options.target or cluster.target()
-    calls = [functools.partial(test, target) for test in tests.values()]
-    limit = OP_SECONDS * options.slow
+    targets = [options.target] if options.target else []
+    targets += [cluster.target() for cluster in clusters]
+    calls = [functools.partial(test, *targets[:takes(test)])
+             for test in tests.values()]
+    limit = OP_SECONDS * options.slow * len(targets)
     names = list(tests)
     for index, outcome in run_children(calls, limit, jobs):
-        if cluster and not cluster.alive():
-            print("the server died\n" + cluster.logs(), flush=True)
-            cluster.start_all()
+        for cluster in clusters:
+            if not cluster.alive():
+                print("the server died\n" + cluster.logs(), flush=True)
+                cluster.start_all()
         yield names[index], outcome
+
+
+def takes(test):
+    """How many targets."""
+    return len(inspect.signature(test).parameters)

@@ -28,39 +28,43 @@ from tests.conformance import registry
 from tests.conformance import shapes
 from tests.conformance.batch import Batch, Side, items_of
 from tests.conformance.compare import GPU_TOLERANCE, TOLERANCE
-from tests.conformance.devices import Kernels, Verdict
+from tests.conformance.devices import Kernels, both_verdicts, captured
 from tests.conformance.judge import Judge, missing_cases
 from tests.conformance.report import (add_run_options, run_tests,
                                       select)
 from tests.conformance.table import ROWS, SCENARIOS
 
 
-def run_op(name, on_gpu, cards_alone, target):
+def run_op(name, on_gpu, target, captures=""):
     """(passed, failures) of an op's row, and the device column of a GPU; to be
     called in a child."""
     if ROWS[name].onednn and not onednn.is_on():
         return onednn.call("tests.conformance.run", "run_op", on_gpu, name,
-                           on_gpu, cards_alone, target)
+                           on_gpu, target, captures)
     with tf.Graph().as_default():
         batch = Batch(items_of(ROWS[name], on_gpu)).ask()
-        open_side = functools.partial(Side, target)
         if not on_gpu:
-            judge = Judge(open_side, batch.trials).run()
+            judge = Judge(functools.partial(Side, target), batch.trials).run()
             return judge.passed, batch.failures + judge.failures
-        verdict = Verdict(batch.trials, Kernels.of(target),
-                          lambda op: op.node_def, open_side,
-                          cards_alone).run()
+        verdict = both_verdicts(
+            batch.trials, lambda op: op.node_def,
+            lambda target: functools.partial(Side, target), target, captures)
     return (verdict.passed, batch.failures + verdict.failures,
             verdict.column.rows())
 
 
-def run_scenario(found, on_gpu, target):
+def run_scenario(found, on_gpu, target, captures=""):
     """(passed, failures), and where it ran, where there is a GPU."""
-    verdict = pinned.Verdict(found, target)
+    want = pinned.answers_to(found)
     if not on_gpu:
-        return verdict.run(None)
+        return pinned.Verdict(found, target).run(None, want)
     kernels = Kernels.of(target)
-    return *verdict.run(kernels), pinned.column_text_of(found.ops, kernels)
+    passed, failures = pinned.Verdict(found, target).run(kernels, want)
+    if captures and kernels.has_on_card(found.ops):
+        more, wrong = pinned.Verdict(found, captures).run(
+            Kernels.of(captures), want)
+        passed, failures = passed + more, failures + captured(wrong)
+    return passed, failures, pinned.column_text_of(found.ops, kernels)
 
 
 def run_gradients(command, loops, _):
@@ -117,10 +121,10 @@ def coverage():
     return covers
 
 
-def chosen(only, on_gpu, cards_alone, command):
-    """Name -> function(target)."""
-    tests = {name: functools.partial(run_op, name, on_gpu, cards_alone)
-             for name in ROWS}
+def chosen(only, on_gpu, command):
+    """Name -> function(target); of ops and scenarios function(target, captures),
+    too."""
+    tests = {name: functools.partial(run_op, name, on_gpu) for name in ROWS}
     for found in SCENARIOS:
         tests[found.name] = functools.partial(run_scenario, found, on_gpu)
     tests["gradients"] = functools.partial(run_gradients, command, False)
@@ -153,13 +157,12 @@ def main():
     add_server_options(parser)
     add_run_options(parser)
     add_device_option(parser)
-    parser.add_argument("--cards_alone", action="store_true",
-                        help="with --device=gpu: nothing on the CPU, whose "
-                        "kernels are those of a server without cards")
     options = parser.parse_args()
     on_gpu = set_device(options.device)
+    if options.captures and not on_gpu:
+        parser.error("--captures is for --device=gpu")
     server = server_from(options)
-    tests = chosen(options.only, on_gpu, options.cards_alone, server.command)
+    tests = chosen(options.only, on_gpu, server.command)
     if options.tensorflow:  # it has ten times as many ops, and another library
         tests.pop("ops_without_a_case", None)
         tests.pop("pages", None)
