@@ -127,3 +127,12 @@ void tfd_incoming_deinit(struct tfd_incoming *in)
     tfd_buffer_unref(in->body);
     *in = (struct tfd_incoming){.proto = TFD_STR_EMPTY};
 }
+
+uint64_t tfd_incoming_size(const struct tfd_incoming *in)
+{
+    uint64_t size = in->proto.size;
+
+    for (uint32_t i = 0; i < in->payload_count; i++)
+        size += in->payload[i] ? in->payload[i]->size : 0;
+    return size;
+}

@@ -58,6 +58,8 @@ struct tfd_incoming {
 };
 
 void tfd_incoming_deinit(struct tfd_incoming *in);
+/* Bytes with its tensors, as far as nobody has taken them. */
+uint64_t tfd_incoming_size(const struct tfd_incoming *in);
 
 /* ---- Tensors (tensor_wire.c) --------------------------------------------- */
 

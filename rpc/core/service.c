@@ -211,15 +211,6 @@ const char *tfd_service_path(enum tfd_method_number method)
 
 /* ---- Calls --------------------------------------------------------------- */
 
-static uint64_t incoming_size(const struct tfd_incoming *in)
-{
-    uint64_t size = in->proto.size;
-
-    for (uint32_t i = 0; i < in->payload_count; i++)
-        size += in->payload[i] ? in->payload[i]->size : 0;
-    return size;
-}
-
 static bool is_refused(const struct tfd_service *s, const struct tfd_call *call)
 {
     return begins_work(call->method) &&
@@ -236,7 +227,9 @@ void tfd_service_dispatch(struct tfd_service *s, struct tfd_call *call)
     call->service = s;
     call->start_us = tfd_loop_now_us(s->loop);
     b->stats.calls++;
-    b->stats.request_bytes += incoming_size(&call->in);
+    call->request_size = tfd_incoming_size(&call->in);
+    call->meter = NULL;
+    b->stats.request_bytes += call->request_size;
     if (!is_endless(call->method))
         s->in_flight++;
     if (b->handler && !(s->draining && is_refused(s, call))) {
@@ -253,20 +246,34 @@ void tfd_service_dispatch(struct tfd_service *s, struct tfd_call *call)
     tfd_call_fail(call, &st);
 }
 
+/* The meter may be gone when this returns. */
+static void end_meter(struct tfd_call *call, uint64_t response_size)
+{
+    struct tfd_meter *m = call->meter;
+
+    if (!m)
+        return;
+    call->meter = NULL;
+    m->sent += response_size;
+    tfd_meter_give_back(m, call->request_size);
+    tfd_meter_unref(m);
+}
+
 /* The call is gone when this returns. */
 static void answer_call(struct tfd_call *call, const struct tfd_status *st,
                         struct tfd_message *response)
 {
     struct tfd_service *s = call->service;
     struct tfd_method_stats *stats = &s->methods[call->method].stats;
+    uint64_t size = response ? tfd_message_size(response) : 0;
     bool endless = is_endless(call->method);
 
     tfd_histogram_add(&stats->durations,
                       tfd_loop_now_us(s->loop) - call->start_us);
     if (st)
         stats->failures++;
-    if (response)
-        stats->response_bytes += tfd_message_size(response);
+    stats->response_bytes += size;
+    end_meter(call, size);
     call->cancelled = NULL;
     call->received = NULL;
     call->ended = NULL;

@@ -20,6 +20,7 @@
 #include "rpc/core/inflate_line.h"
 #include "rpc/core/links.h"
 #include "rpc/core/message.h"
+#include "rpc/core/meter.h"
 
 /* number on native frames, service, method.  Numbers never change. */
 #define TFD_METHODS(X)                                         \
@@ -107,6 +108,9 @@ struct tfd_call {
     enum tfd_code (*send)(struct tfd_call *call, const struct tfd_message *m,
                           struct tfd_status *st);
     uint64_t start_us;
+    /* The service's: bytes of the request, and what they count for. */
+    uint64_t request_size;
+    struct tfd_meter *meter; /* NULL: nothing */
 };
 
 /* The response is written and emptied.  Use call->native for its init. */
