@@ -24,6 +24,8 @@
 #include "common/base/str.h"
 #include "common/base/tensor.h"
 
+struct tfd_resource;
+
 #define TFD_DEVICE_NAME_MAX 256
 #define TFD_SESSION_HANDLE_MAX 64
 
@@ -163,6 +165,11 @@ struct tfd_worker_ops {
     void (*cleanup_graph)(struct tfd_worker *w, int64_t step_id);
     void (*cleanup_all)(struct tfd_worker *w, const struct tfd_str *containers,
                         int count, tfd_worker_done_fn *done, void *ctx);
+    /* Of the worker in this process only: bytes that it keeps for the session
+     * (worker/service/task_session_memory.h); 0: it has none of this name. */
+    size_t (*session_memory)(struct tfd_worker *w, struct tfd_str handle);
+    /* The same of one resource, whoever has it; 0: it is not known. */
+    size_t (*resource_memory)(struct tfd_worker *w, struct tfd_resource *r);
     /* True when it speaks native: pushes work towards and from it. */
     bool (*is_native)(const struct tfd_worker *w);
     /* Why it cannot be reached; "" when it can or nobody tried. */

@@ -12,10 +12,13 @@
  * frees what nobody has deleted.  A server of TensorFlow refuses these ops
  * ("called on null session state"): there they work within one process alone.
  */
+#include "kernels/state/session_tensor.h"
+
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/runtime.h"
 
+#include "common/base/atomic.h"
 #include "common/base/map.h"
 #include "common/thread/lock.h"
 #include "config/limits.h"
@@ -37,6 +40,7 @@ struct session_store {
     struct tfd_lock lock; /* of what follows */
     struct tfd_map kept;
     int64_t next_id;
+    size_t size; /* atomic: of all that is kept; written under the lock */
 };
 
 static struct tfd_lock stores_lock = TFD_LOCK_INIT(TFD_LOCK_NESTED);
@@ -54,6 +58,11 @@ static struct session_store *new_store(const struct tfd_rt *rt)
     tfd_lock_init(&s->lock, TFD_LOCK_RESOURCE);
     tfd_map_init(&s->kept);
     return s;
+}
+
+static size_t kept_size(const struct kept_tensor *t)
+{
+    return sizeof(*t) + t->name_size + tfd_tensor_size(&t->value);
 }
 
 static void free_kept(struct kept_tensor *t)
@@ -113,6 +122,20 @@ static void drop_store(struct session_store *s)
         free_store(s);
 }
 
+size_t tfd_session_tensors_size(const struct tfd_rt *rt)
+{
+    struct session_store *s;
+    size_t size = 0;
+
+    tfd_lock(&stores_lock);
+    for (s = stores; s && s->rt != rt;)
+        s = s->next;
+    if (s)
+        size = TFD_LOAD_RELAXED(&s->size);
+    tfd_unlock(&stores_lock);
+    return size;
+}
+
 static enum tfd_code store_prepare(const struct tfd_prepare *p, void *state,
                                    struct tfd_status *st)
 {
@@ -166,6 +189,8 @@ static enum tfd_code add_kept(struct session_store *s, struct kept_tensor *t,
     added =
         !full && tfd_map_put(&s->kept, (struct tfd_str){t->name, t->name_size},
                              (uintptr_t)t);
+    if (added)
+        (void)TFD_COUNTER_ADD(&s->size, kept_size(t));
     tfd_unlock(&s->lock);
     if (added)
         return TFD_OK;
@@ -270,6 +295,8 @@ static enum tfd_code forget_compute(struct tfd_kctx *k, struct tfd_status *st)
     tfd_lock(&s->lock);
     if (tfd_map_get(&s->kept, name, &found) && tfd_map_remove(&s->kept, name))
         t = (struct kept_tensor *)found;
+    if (t)
+        (void)TFD_COUNTER_SUB(&s->size, kept_size(t));
     tfd_unlock(&s->lock);
     if (!t)
         return tfd_fail(st, TFD_INVALID_ARGUMENT,

@@ -3,6 +3,7 @@
  */
 #include "daemon/worker/compile/compiler.h"
 
+#include "common/base/atomic.h"
 #include "config/limits.h"
 #include "daemon/worker/run/captures.h"
 #include "daemon/worker/run/called_functions.h"
@@ -84,6 +85,29 @@ static enum tfd_code compile(struct tfd_compiler *c, struct tfd_status *st)
     return tfd_compile_bind(c, st);
 }
 
+/* Kernels' states are not known; values shared with nobody are its own. */
+static void count_memory(struct tfd_exec *e, size_t *memory)
+{
+    e->memory = memory;
+    e->size = sizeof(*e) + e->arena.used + e->graph->arena.used;
+    for (int32_t i = 0; i < e->constant_count; i++)
+        if (e->constants[i].buffer)
+            e->size += e->constants[i].buffer->size;
+    tfd_exec_count(e, e->size);
+}
+
+void tfd_exec_count(const struct tfd_exec *e, size_t size)
+{
+    if (e->memory)
+        (void)TFD_COUNTER_ADD(e->memory, size);
+}
+
+void tfd_exec_uncount(const struct tfd_exec *e, size_t size)
+{
+    if (e->memory)
+        (void)TFD_COUNTER_SUB(e->memory, size);
+}
+
 enum tfd_code tfd_exec_compile(const struct tfd_compile_env *env,
                                struct tfd_graph *take_graph,
                                struct tfd_exec **out, struct tfd_status *st)
@@ -110,6 +134,7 @@ enum tfd_code tfd_exec_compile(const struct tfd_compile_env *env,
         tfd_exec_free(c.e);
         return rc;
     }
+    count_memory(c.e, env->memory);
     *out = c.e;
     return TFD_OK;
 }
@@ -118,6 +143,7 @@ void tfd_exec_free(struct tfd_exec *e)
 {
     if (!e)
         return;
+    tfd_exec_uncount(e, e->size);
     tfd_captures_free(e->parts);
     for (int32_t i = 0; i < e->state_count; i++)
         tfd_exec_release(e->states[i].kernel, e->states[i].state);

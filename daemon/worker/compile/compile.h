@@ -29,6 +29,7 @@ struct tfd_compile_env {
     const struct tfd_str *feeds, *fetches;
     int feed_count, fetch_count;
     struct tfd_function_table *functions; /* that kernels call; may be NULL */
+    size_t *memory;   /* of the session; atomic; NULL: nobody counts */
     bool chains;      /* elementwise nodes may run as one (chains.h) */
     bool is_function; /* a body: _Arg and _Retval are fed and fetched */
 };
@@ -40,6 +41,9 @@ enum tfd_code tfd_exec_compile(const struct tfd_compile_env *env,
                                struct tfd_exec **out,
                                struct tfd_status *st) TFD_MUST_USE;
 void tfd_exec_free(struct tfd_exec *e);
+/* Something of so many bytes is kept with it, and is not any more. */
+void tfd_exec_count(const struct tfd_exec *e, size_t size);
+void tfd_exec_uncount(const struct tfd_exec *e, size_t size);
 
 /* Runs prepare(); *state has state_size bytes or is NULL when that is 0. */
 enum tfd_code tfd_exec_prepare(const struct tfd_kernel *k,

@@ -207,6 +207,10 @@ struct tfd_exec {
     uint32_t *node_cost_ns;
     struct tfd_node_samples *samples;
     struct tfd_parts *parts; /* NULL: it has none */
+    /* Where its bytes count as long as it is there, and those of its steps;
+     * atomic; NULL: nowhere. */
+    size_t *memory;
+    size_t size; /* of those, its own */
 };
 
 #endif

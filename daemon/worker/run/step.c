@@ -11,6 +11,7 @@
  */
 #include "daemon/worker/run/step.h"
 
+#include "daemon/worker/compile/compile.h"
 #include "daemon/worker/run/runner.h"
 #include "kernels/state/variable.h"
 
@@ -144,6 +145,7 @@ struct tfd_step *tfd_step_new(struct tfd_exec *e, struct tfd_loop *loop,
     tfd_lock_init(&s->lock, TFD_LOCK_STEP);
     tfd_lock_init(&s->cancel_lock, TFD_LOCK_CANCEL);
     tfd_cond_init(&s->cancel_left);
+    tfd_exec_count(e, tfd_step_size(s));
     return s;
 }
 
@@ -210,6 +212,7 @@ void tfd_step_reset(struct tfd_step *s)
 
 void tfd_step_free(struct tfd_step *s)
 {
+    tfd_exec_uncount(s->exec, tfd_step_size(s));
     for (int32_t i = 0; i < s->exec->frame_count; i++) {
         while (s->free_iters[i]) {
             struct tfd_iter *it = s->free_iters[i];

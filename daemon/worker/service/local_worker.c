@@ -1,6 +1,7 @@
 /*
  * local_worker.c - worker_api.h as direct calls into this process's worker.
  */
+#include "daemon/worker/service/task_session_memory.h"
 #include "daemon/worker/service/task_session_use.h"
 
 static const struct tfd_status ok = TFD_STATUS_INIT;
@@ -138,6 +139,22 @@ static void cleanup_all(struct tfd_worker *w, const struct tfd_str *containers,
         done(ctx, &ok);
 }
 
+/* Looking is no use of it. */
+static size_t session_memory(struct tfd_worker *w, struct tfd_str handle)
+{
+    uintptr_t found;
+
+    return tfd_map_get(&service_of(w)->sessions, handle, &found)
+               ? tfd_task_session_memory((struct tfd_task_session *)found)
+               : 0;
+}
+
+static size_t resource_memory(struct tfd_worker *w, struct tfd_resource *r)
+{
+    (void)w;
+    return tfd_task_session_resource_memory(r);
+}
+
 static bool is_native(const struct tfd_worker *w)
 {
     (void)w;
@@ -167,6 +184,8 @@ const struct tfd_worker_ops tfd_worker_local_ops = {
     .end_step = end_step,
     .cleanup_graph = cleanup_graph,
     .cleanup_all = cleanup_all,
+    .session_memory = session_memory,
+    .resource_memory = resource_memory,
     .is_native = is_native,
     .trouble = trouble,
 };

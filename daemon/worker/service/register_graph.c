@@ -97,6 +97,7 @@ static enum tfd_code compile(struct tfd_registration *r, struct tfd_status *st)
         .fetches = q->fetches,
         .feed_count = q->feed_count,
         .fetch_count = q->fetch_count,
+        .memory = &r->session->memory,
         .chains = r->worker->options.chains,
     };
     struct tfd_graph *g = tfd_graph_new(&env.registry->ops, st);

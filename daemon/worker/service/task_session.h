@@ -42,6 +42,7 @@ struct tfd_task_session {
     bool is_closed;                 /* takes no more graphs */
     struct tfd_graph_entry *graphs; /* registered */
     struct tfd_shared_states states;
+    size_t memory; /* atomic: of its graphs, their functions and steps */
 };
 
 struct tfd_task_session_options {

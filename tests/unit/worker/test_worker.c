@@ -263,6 +263,53 @@ static void test_a_request_is_not_carried_out_twice(void **state)
     assert_int_equal(wrig_runs, 1);
 }
 
+static size_t memory_of(const char *session)
+{
+    struct tfd_worker *w = task[0].w.worker;
+
+    return w->ops->session_memory(w, tfd_str_of(session));
+}
+
+/* Graphs, and the states of steps that are kept for the next; failures leave
+ * nothing. */
+static void test_the_memory_of_a_session(void **state)
+{
+    struct tfd_message m;
+    struct answer a;
+    size_t first = 0;
+
+    (void)state;
+    assert_int_equal(memory_of(SESSION), 0);
+    create_session(&task[0], SESSION, "", 1, false, &a);
+    assert_int_equal(memory_of(SESSION), 0);
+    for (int i = 0; i < 200; i++) {
+        char graph[512];
+
+        wrig_node(&task[0].w, "bad", "NoSuchOp", "");
+        register_graph(&task[0], SESSION, &a);
+        assert_int_not_equal(a.st.code, TFD_OK);
+        assert_int_equal(memory_of(SESSION), 0);
+        wrig_const(&task[0].w, "c", 1);
+        wrig_node(&task[0].w, "d", "TestCount", "c");
+        register_graph(&task[0], SESSION, &a);
+        assert_int_equal(a.st.code, TFD_OK);
+        snprintf(graph, sizeof(graph), "%s", a.text);
+        assert_int_not_equal(memory_of(SESSION), 0);
+        for (int k = 0; k < 3; k++) {
+            put_run(&m, SESSION, graph, 10 + k, 0);
+            call(&task[0], TFD_METHOD_RunGraph, &m, &a);
+            assert_int_equal(a.code, TFD_OK);
+            if (i == 0 && k == 0)
+                first = memory_of(SESSION);
+            assert_int_equal(memory_of(SESSION), first);
+        }
+        task[0].w.worker->ops->deregister_graph(
+            task[0].w.worker, tfd_str_of(SESSION),
+            tfd_graphs_number(tfd_str_of(graph)));
+        assert_int_equal(memory_of(SESSION), 0);
+    }
+}
+
 static void test_a_run_is_cancelled_by_its_caller(void **state)
 {
     struct tfd_message m;
@@ -383,6 +430,7 @@ int main(void)
         TEST(test_a_graph_is_run_with_keys),
         TEST_GRPC(test_a_graph_is_run_with_keys),
         TEST(test_a_request_is_not_carried_out_twice),
+        TEST(test_the_memory_of_a_session),
         TEST(test_a_run_is_cancelled_by_its_caller),
         TEST_GRPC(test_a_run_is_cancelled_by_its_caller),
         TEST(test_isolated_sessions_share_nothing),
