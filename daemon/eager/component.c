@@ -239,6 +239,7 @@ static enum tfd_code begin(struct tfd_eager *e, struct component_call *c,
     TFD_TRY(decode_request(c, &q, st));
     TFD_TRY(
         tfd_eager_context_find(e, q.context, c->call->link, &c->context, st));
+    tfd_call_meter(c->call, c->context->meter);
     tfd_eager_context_enter(c->context);
     TFD_TRY(tfd_eager_operation_decode(c->context, &c->call->in, q.operation,
                                        &o, st));

@@ -166,6 +166,7 @@ void tfd_eager_context_unref(struct tfd_eager_context *c)
         return;
     tfd_bytes_deinit(&c->cluster_def);
     tfd_eager_tasks_unref(c->tasks);
+    tfd_meter_unref(c->meter);
     free(c->devices);
     free(c);
 }
@@ -306,8 +307,12 @@ allocate_context(struct tfd_eager *e, const struct tfd_eager_context_request *q)
 {
     struct tfd_eager_context *c = calloc(1, sizeof(*c));
 
-    if (!c)
+    if (c)
+        c->meter = tfd_meter_new();
+    if (!c || !c->meter) {
+        free(c);
         return NULL;
+    }
     c->eager = e;
     c->refs = 1;
     c->id = q->id;

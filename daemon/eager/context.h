@@ -55,6 +55,7 @@ struct tfd_eager_context {
     struct tfd_eager_function spread_ops; /* single ops on several tasks */
     struct tfd_eager_run *runs;
     struct tfd_eager_order order;
+    struct tfd_meter *meter; /* of calls in its name */
 };
 
 /* What CreateContext says; views of its request. */

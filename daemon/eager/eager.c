@@ -5,6 +5,7 @@
 #include "common/base/container.h"
 #include "common/base/log.h"
 #include "daemon/eager/context.h"
+#include "daemon/eager/context_memory.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -111,6 +112,16 @@ struct tfd_eager_counts tfd_eager_counts(const struct tfd_eager *e)
     return n;
 }
 
+size_t tfd_eager_memory(const struct tfd_eager *e)
+{
+    const struct tfd_eager_context *c;
+    size_t at = 0, size = 0;
+
+    while ((c = tfd_id_map_next(&e->contexts, &at)))
+        size += tfd_eager_context_memory(c);
+    return size;
+}
+
 void tfd_eager_each(const struct tfd_eager *e, int max,
                     void (*fn)(void *ctx, const struct tfd_eager_facts *f),
                     void *ctx)
@@ -131,6 +142,9 @@ void tfd_eager_each(const struct tfd_eager *e, int max,
             .graphs = c->ops.by_key.count,
             .calls = c->calls,
             .runs_done = c->runs_done,
+            .received = c->meter->received,
+            .sent = c->meter->sent,
+            .memory = tfd_eager_context_memory(c),
         };
 
         fn(ctx, &f);

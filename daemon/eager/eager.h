@@ -62,6 +62,8 @@ struct tfd_eager_counts {
     uint64_t abandoned; /* contexts that nobody spoke to any more */
 };
 struct tfd_eager_counts tfd_eager_counts(const struct tfd_eager *e);
+/* Bytes of all contexts: context_memory.h. */
+size_t tfd_eager_memory(const struct tfd_eager *e);
 
 struct tfd_eager_facts {
     uint64_t id;
@@ -70,6 +72,8 @@ struct tfd_eager_facts {
     size_t handles, functions, graphs;
     int calls; /* under way */
     uint64_t runs_done;
+    uint64_t received, sent; /* bytes of calls in its name */
+    size_t memory;           /* context_memory.h */
 };
 /* Calls fn for `max` contexts at most; texts are borrowed for the call. */
 void tfd_eager_each(const struct tfd_eager *e, int max,

@@ -17,7 +17,59 @@ struct tfd_eager_values {
     int32_t output;
     struct tfd_tensor value;
     struct tfd_eager_packed *packed; /* in its place; NULL */
+    struct tfd_eager_values *next_resource, *previous_resource;
 };
+
+static size_t size_of_value(const struct tfd_eager_values *v)
+{
+    size_t size = sizeof(*v) + tfd_tensor_size(&v->value);
+
+    for (int i = 0; v->packed && i < v->packed->count; i++)
+        size += tfd_tensor_size(&v->packed->values[i].value);
+    return size;
+}
+
+/* ---- Handles of resources ------------------------------------------------ */
+
+static void list_resource(struct tfd_eager_handles *h,
+                          struct tfd_eager_values *v)
+{
+    v->next_resource = v->previous_resource = NULL;
+    if (v->value.dtype != TFD_RESOURCE)
+        return;
+    v->next_resource = h->resources;
+    if (h->resources)
+        h->resources->previous_resource = v;
+    h->resources = v;
+    h->resource_count++;
+}
+
+static void unlist_resource(struct tfd_eager_handles *h,
+                            struct tfd_eager_values *v)
+{
+    if (v->value.dtype != TFD_RESOURCE)
+        return;
+    if (v->previous_resource)
+        v->previous_resource->next_resource = v->next_resource;
+    else
+        h->resources = v->next_resource;
+    if (v->next_resource)
+        v->next_resource->previous_resource = v->previous_resource;
+    h->resource_count--;
+}
+
+void tfd_eager_handles_resources(const struct tfd_eager_handles *h, size_t max,
+                                 void (*fn)(void *ctx,
+                                            const struct tfd_tensor *value),
+                                 void *ctx)
+{
+    const struct tfd_eager_values *v = h->resources;
+
+    for (; v && max-- > 0; v = v->next_resource)
+        fn(ctx, &v->value);
+}
+
+/* ---- The table ----------------------------------------------------------- */
 
 static void free_value(struct tfd_eager_values *v)
 {
@@ -78,6 +130,8 @@ static enum tfd_code put_value(struct tfd_eager_handles *h, int64_t op,
                         "no memory for the handle of a value");
     }
     h->count++;
+    h->size += size_of_value(take_v);
+    list_resource(h, take_v);
     return TFD_OK;
 }
 
@@ -169,16 +223,21 @@ enum tfd_code tfd_eager_handles_drop(struct tfd_eager_handles *h, int64_t op,
             "Unable to find the relevant tensor remote_handle: Op ID: %" PRId64
             ", Output num: %" PRId32,
             op, output);
+    unlist_resource(h, v);
+    h->size -= size_of_value(v);
     if (at != &first) {
         *at = v->next;
     } else if (!v->next) {
         tfd_id_map_remove(&h->by_op, (uint64_t)op);
     } else { /* the next one moves here, so that the table stays as it is */
-        struct tfd_eager_values next = *v->next, *gone = v->next;
+        struct tfd_eager_values next, *gone = v->next;
 
+        unlist_resource(h, gone);
+        next = *gone;
         gone->value = v->value;
         gone->packed = v->packed;
         *v = next;
+        list_resource(h, v);
         v = gone;
     }
     h->count--;

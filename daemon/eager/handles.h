@@ -18,6 +18,10 @@ struct tfd_eager_packed;
 struct tfd_eager_handles {   /* all zero: none */
     struct tfd_id_map by_op; /* -> struct tfd_eager_values */
     size_t count;
+    size_t size; /* bytes: of the values, each in full, and the table's own */
+    /* Those that are handles of resources, the newest first. */
+    struct tfd_eager_values *resources;
+    size_t resource_count;
 };
 
 void tfd_eager_handles_deinit(struct tfd_eager_handles *h);
@@ -43,6 +47,11 @@ enum tfd_code tfd_eager_handles_get(const struct tfd_eager_handles *h,
                                     int64_t op, int32_t output,
                                     struct tfd_tensor *out,
                                     struct tfd_status *st) TFD_MUST_USE;
+/* Calls fn for `max` values of type RESOURCE at most, the newest first. */
+void tfd_eager_handles_resources(const struct tfd_eager_handles *h, size_t max,
+                                 void (*fn)(void *ctx,
+                                            const struct tfd_tensor *value),
+                                 void *ctx);
 /* Lets go of it.  INVALID_ARGUMENT when there is none. */
 enum tfd_code tfd_eager_handles_drop(struct tfd_eager_handles *h, int64_t op,
                                      int32_t output,

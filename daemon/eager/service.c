@@ -159,12 +159,23 @@ static void create_context(void *self, struct tfd_call *call)
             clear_all(e);
         (void)!tfd_eager_context_new(e, &q, &c, &st);
     }
-    if (st.code == TFD_OK)
-        respond_devices(
-            call, c,
-            tensorflow_eager_CreateContextResponse_device_attributes_tag);
-    else
+    if (st.code != TFD_OK) {
         tfd_call_fail(call, &st);
+        return;
+    }
+    tfd_call_meter(call, c->meter);
+    respond_devices(
+        call, c, tensorflow_eager_CreateContextResponse_device_attributes_tag);
+}
+
+/* The context that a call names, which counts for it from now on. */
+static enum tfd_code find_context(struct tfd_eager *e, struct tfd_call *call,
+                                  uint64_t id, struct tfd_eager_context **out,
+                                  struct tfd_status *st)
+{
+    TFD_TRY(tfd_eager_context_find(e, id, call->link, out, st));
+    tfd_call_meter(call, (*out)->meter);
+    return TFD_OK;
 }
 
 static void update_context(void *self, struct tfd_call *call)
@@ -175,7 +186,7 @@ static void update_context(void *self, struct tfd_call *call)
     struct tfd_eager_context *c;
 
     if (decode_update(call->in.proto, &q, &st) == TFD_OK &&
-        tfd_eager_context_find(self, q.id, call->link, &c, &st) == TFD_OK &&
+        find_context(self, call, q.id, &c, &st) == TFD_OK &&
         tfd_eager_context_update(c, &q, &st) == TFD_OK)
         respond_devices(
             call, c,
@@ -218,8 +229,7 @@ static void keep_alive(void *self, struct tfd_call *call)
     struct tfd_message m;
 
     if (decode_named(call->in.proto, &n, &st) != TFD_OK ||
-        tfd_eager_context_find(self, n.context, call->link, &c, &st) !=
-            TFD_OK) {
+        find_context(self, call, n.context, &c, &st) != TFD_OK) {
         tfd_call_fail(call, &st);
         return;
     }
@@ -254,9 +264,7 @@ static void wait_queue_done(void *self, struct tfd_call *call)
     struct tfd_eager_context *c;
 
     if (decode_named(call->in.proto, &n, &st) == TFD_OK &&
-        tfd_eager_context_find(self, n.context, call->link, &c, &st) ==
-            TFD_OK &&
-        n.has_ops)
+        find_context(self, call, n.context, &c, &st) == TFD_OK && n.has_ops)
         tfd_fail(&st, TFD_UNIMPLEMENTED,
                  "EagerServiceImpl::WaitQueueDone is not implemented for "
                  "particular op IDs.");
@@ -345,8 +353,7 @@ static void enqueue(void *self, struct tfd_call *call)
     if (!x)
         tfd_fail(&st, TFD_RESOURCE_EXHAUSTED, "no memory for a request");
     if (!x || tfd_eager_request_head(call->in.proto, &head, &st) != TFD_OK ||
-        tfd_eager_context_find(self, head.context, call->link, &c, &st) !=
-            TFD_OK) {
+        find_context(self, call, head.context, &c, &st) != TFD_OK) {
         free(x);
         tfd_call_fail(call, &st);
         return;

@@ -19,6 +19,7 @@ struct queued {
     struct tfd_eager_context *context; /* NULL: there is none ... */
     uint64_t id;                       /* ... of this number */
     struct tfd_eager_place place;
+    uint64_t metered; /* bytes, with tensors */
     struct queued *next;
 };
 
@@ -51,6 +52,7 @@ static void drop_first(struct tfd_eager_stream *s)
     s->count--;
     s->size -= q->in.proto.size;
     if (q->context) {
+        tfd_meter_give_back(q->context->meter, q->metered);
         tfd_eager_order_leave(&q->context->order, &q->place);
         tfd_eager_context_leave(q->context);
     }
@@ -89,6 +91,8 @@ static enum tfd_code add_message(struct tfd_eager_stream *s,
     q->id = head.context;
     if (tfd_eager_context_find(s->eager, head.context, s->call->link,
                                &q->context, NULL) == TFD_OK) {
+        q->metered = tfd_incoming_size(&q->in);
+        tfd_meter_take(q->context->meter, q->metered);
         tfd_eager_context_enter(q->context);
         tfd_eager_order_enter(&q->context->order, &q->place);
     } else {
@@ -144,6 +148,8 @@ static void request_done(struct tfd_eager_request *q)
     struct tfd_eager_stream *s = q->ctx;
 
     s->serving = false;
+    if (!s->is_over && q->st.code == TFD_OK)
+        s->first->context->meter->sent += tfd_message_size(&q->response);
     if (!s->is_over && q->st.code == TFD_OK &&
         tfd_call_send(s->call, &q->response, &q->st) != TFD_OK)
         s->is_over = true;

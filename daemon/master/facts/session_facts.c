@@ -17,6 +17,26 @@ static const char *const plan_states[] = {
     [TFD_PLAN_FAILED] = "failed",
 };
 
+size_t tfd_session_facts_memory(const struct tfd_session *s)
+{
+    struct tfd_worker *w = s->worker_count > 0 ? s->workers[0] : NULL;
+    size_t size = s->graph_size + s->plans_size + s->fed_size +
+                  (size_t)s->meter->under_way;
+
+    return w && w->ops->session_memory
+               ? size + w->ops->session_memory(w, tfd_str_of(s->handle))
+               : size;
+}
+
+size_t tfd_session_facts_memory_of_all(const struct tfd_master *m)
+{
+    size_t size = 0;
+
+    for (const struct tfd_session *s = m->sessions; s; s = s->next)
+        size += tfd_session_facts_memory(s);
+    return size;
+}
+
 int tfd_session_facts_each(const struct tfd_master *m, int max,
                            void (*fn)(void *ctx,
                                       const struct tfd_session_facts *f),
@@ -40,6 +60,9 @@ int tfd_session_facts_each(const struct tfd_master *m, int max,
             .partial_runs = s->partial_run_count,
             .callables = s->callable_count,
             .nodes = s->node_count,
+            .received = s->meter->received,
+            .sent = s->meter->sent,
+            .memory = tfd_session_facts_memory(s),
             .state = session_states[s->state],
         };
 

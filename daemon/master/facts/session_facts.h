@@ -20,7 +20,9 @@ struct tfd_session_facts {
     int running, waiting; /* steps; the second for their plans */
     int tasks, plans, partial_runs, callables;
     int32_t nodes;
-    const char *state; /* "creating", "open", "closing" */
+    uint64_t received, sent; /* bytes of its client's calls */
+    size_t memory;           /* tfd_session_facts_memory() */
+    const char *state;       /* "creating", "open", "closing" */
 };
 
 struct tfd_plan_facts {
@@ -41,6 +43,12 @@ int tfd_session_facts_each(const struct tfd_master *m, int max,
                            void (*fn)(void *ctx,
                                       const struct tfd_session_facts *f),
                            void *ctx);
+/* Bytes that this task keeps for the session: its graph, its plans' names, what
+ * partial runs were fed, requests that are not answered yet, and what the
+ * worker has (worker/service/task_session_memory.h). */
+size_t tfd_session_facts_memory(const struct tfd_session *s);
+/* The sum of all sessions. */
+size_t tfd_session_facts_memory_of_all(const struct tfd_master *m);
 /* Those that are compiled, or are being compiled. */
 int tfd_session_facts_plans(const struct tfd_master *m, int max,
                             void (*fn)(void *ctx,

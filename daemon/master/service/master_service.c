@@ -75,6 +75,7 @@ static void session_created(void *ctx, const struct tfd_status *st,
         return;
     }
     tfd_session_use(session, call->link);
+    tfd_call_meter(call, session->meter);
     tfd_message_init(&m, call->native);
     tfd_pb_put_str(&m.proto,
                    tensorflow_CreateSessionResponse_session_handle_tag,
@@ -182,6 +183,7 @@ static void extend_session(void *self, struct tfd_call *call)
         return;
     }
     tfd_session_use(session, call->link);
+    tfd_call_meter(call, session->meter);
     extension = tfd_session_extend(session, &x);
     if (!extension)
         return; /* answered, and gone */
@@ -322,6 +324,7 @@ static void partial_run_setup(void *self, struct tfd_call *call)
                                      .target_names = targets.list,
                                      .target_count = targets.count};
 
+        tfd_call_meter(call, session->meter);
         tfd_partial_run_setup(session, &names, partial_run_set_up, call);
     } else {
         tfd_call_fail(call, &st);
@@ -442,6 +445,7 @@ static void list_devices(void *self, struct tfd_call *call)
         not_found(call, TFD_INVALID_ARGUMENT, handle);
         return;
     }
+    tfd_call_meter(call, session->meter);
     tfd_message_init(&m, call->native);
     for (int i = 0; i < tfd_session_devices(session)->count; i++)
         tfd_device_proto_put(

@@ -221,6 +221,7 @@ static enum tfd_code find_session(struct run_call *c, struct tfd_status *st)
 
     TFD_TRY(tfd_seen_ids_add(s->seen, c->request_id, "RunStep", c->handle, st));
     TFD_TRY(tfd_master_find(s->master, c->handle, &c->session, st));
+    tfd_call_meter(c->call, c->session->meter);
     c->options.costs =
         tfd_session_wants_costs(c->session) && c->partial.size == 0;
     return tfd_run_trace_new(&c->options, &c->run.trace, st);

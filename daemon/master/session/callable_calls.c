@@ -8,6 +8,7 @@
 #include "common/proto/master.pb.h"
 #include "config/limits.h"
 #include "daemon/master/session/callable.h"
+#include "daemon/master/session/session.h"
 #include "daemon/rewrite/names.h"
 #include "kernels/core/runtime.h"
 
@@ -26,12 +27,14 @@ struct head {
 };
 
 static enum tfd_code find_session(struct tfd_callable_calls *c,
-                                  const struct head *h, const char *method,
-                                  struct tfd_session **out,
+                                  struct tfd_call *call, const struct head *h,
+                                  const char *method, struct tfd_session **out,
                                   struct tfd_status *st)
 {
     TFD_TRY(tfd_seen_ids_add(c->seen, h->request_id, method, h->session, st));
-    return tfd_master_find(c->master, h->session, out, st);
+    TFD_TRY(tfd_master_find(c->master, h->session, out, st));
+    tfd_call_meter(call, (*out)->meter);
+    return TFD_OK;
 }
 
 /* ---- MakeCallable -------------------------------------------------------- */
@@ -148,7 +151,8 @@ static void make_callable(void *self, struct tfd_call *call)
     struct tfd_session *session;
 
     if (decode_making(c->master, call->in.proto, &k, &st) == TFD_OK &&
-        find_session(c, &k.head, "MakeCallable", &session, &st) == TFD_OK) {
+        find_session(c, call, &k.head, "MakeCallable", &session, &st) ==
+            TFD_OK) {
         struct tfd_run_step names = {.feed_names = k.feeds.list,
                                      .feed_count = k.feeds.count,
                                      .fetch_names = k.fetches.list,
@@ -298,7 +302,7 @@ static enum tfd_code prepare_callable(struct tfd_callable_calls *c,
     struct head h = {.handle = 0};
 
     TFD_TRY(decode_running(x, &h, st));
-    TFD_TRY(find_session(c, &h, "RunCallable", &x->session, st));
+    TFD_TRY(find_session(c, x->call, &h, "RunCallable", &x->session, st));
     TFD_TRY(tfd_callable_find(x->session, h.handle, &callable, st));
     return use_callable(x, callable, st);
 }
@@ -348,6 +352,7 @@ static void release_callables(void *self, struct tfd_call *call)
         tfd_call_fail(call, &st);
         return;
     }
+    tfd_call_meter(call, session->meter);
     tfd_callable_release(session, number);
     tfd_message_init(&m, call->native);
     tfd_call_respond(call, &m);

@@ -34,6 +34,7 @@ struct tfd_partial_run {
     struct tfd_partial_call *calls;   /* under way */
     struct tfd_status status;         /* of the step, once it has ended */
     struct tfd_status value_error;
+    size_t fed_size; /* bytes of the values it was fed, until it ends */
     bool listed, started, ended;
     int busy; /* go_on() is left to whoever set it */
     tfd_partial_setup_fn *setup_done;

@@ -51,8 +51,15 @@ static void unlist(struct tfd_partial_run *p)
     p->session->partial_run_count--;
 }
 
+static void forget_fed(struct tfd_partial_run *p)
+{
+    p->session->fed_size -= p->fed_size;
+    p->fed_size = 0;
+}
+
 static void free_partial(struct tfd_partial_run *p)
 {
+    forget_fed(p);
     tfd_run_trace_free(p->run.trace);
     tfd_map_deinit(&p->feed_at);
     tfd_map_deinit(&p->fetch_at);
@@ -161,6 +168,7 @@ static void step_ended(struct tfd_run_step *run, const struct tfd_status *st,
     (void)plan;
     p->ended = true;
     p->status = *st;
+    forget_fed(p);
     if (st->code != TFD_OK) {
         p->busy++; /* calls that wait for values are told of the end now */
         w->ops->cleanup_graph(w, p->run.step_id);
@@ -335,6 +343,7 @@ static enum tfd_code put_feed(struct tfd_partial_run *p, struct tfd_str name,
                               struct tfd_tensor *take, struct tfd_status *st)
 {
     struct tfd_worker *w = p->session->workers[0];
+    size_t size = tfd_tensor_size(take);
     struct tfd_bytes key;
     enum tfd_code rc;
 
@@ -343,6 +352,10 @@ static enum tfd_code put_feed(struct tfd_partial_run *p, struct tfd_str name,
     if (rc == TFD_OK)
         rc = w->ops->put(w, p->run.step_id, tfd_bytes_view(&key), take, st);
     tfd_bytes_deinit(&key);
+    if (rc == TFD_OK && !p->ended) {
+        p->fed_size += size;
+        p->session->fed_size += size;
+    }
     return rc;
 }
 

@@ -134,6 +134,12 @@ static bool reserve_plan(struct tfd_session *s)
     return true;
 }
 
+/* Its arena is what it was when it was made. */
+static size_t size_of_plan(const struct tfd_plan *p)
+{
+    return sizeof(*p) + p->arena.used;
+}
+
 /* A slot for a new plan, and its number: one that no plan of that slot has had
  * before, so that a client's old number finds nothing. */
 static enum tfd_code take_slot(struct tfd_session *s, uint32_t *slot,
@@ -161,6 +167,7 @@ static enum tfd_code take_slot(struct tfd_session *s, uint32_t *slot,
     if (*number < TFD_SIGNATURES_PER_SESSION_MAX)
         *number = at + 1; /* after 2^32 plans */
     tfd_map_remove(&s->plan_by_key, s->plans[at]->key);
+    s->plans_size -= size_of_plan(s->plans[at]);
     tfd_plan_free(s->plans[at]);
     s->plans[at] = NULL;
     return TFD_OK;
@@ -205,6 +212,7 @@ static enum tfd_code add_plan(struct tfd_session *s,
         return TFD_RESOURCE_EXHAUSTED;
     }
     s->plans[slot] = p;
+    s->plans_size += size_of_plan(p);
     *out = p;
     return TFD_OK;
 }

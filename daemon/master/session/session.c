@@ -42,6 +42,7 @@ static void destroy(struct tfd_session *s)
     free(s->device_of);
     free(s->workers);
     free(s->native);
+    tfd_meter_unref(s->meter);
     free(s);
 }
 
@@ -63,7 +64,10 @@ struct tfd_session *tfd_session_new(struct tfd_master *m, struct tfd_status *st)
     tfd_bytes_init(&s->key, TFD_SIGNATURE_SIZE_MAX);
     tfd_bytes_init(&s->config_proto, TFD_SESSION_CONFIG_SIZE_MAX);
     s->graph = tfd_graph_new(&m->o.registry->ops, st);
-    if (!s->graph) {
+    s->meter = s->graph ? tfd_meter_new() : NULL;
+    if (s->graph && !s->meter)
+        (void)tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No memory for a session");
+    if (!s->meter) {
         tfd_session_unref(s);
         return NULL;
     }

@@ -31,6 +31,7 @@
 #include "daemon/master/session/master.h"
 #include "daemon/master/record/step_ring.h"
 #include "rpc/conn/origin.h"
+#include "rpc/core/meter.h"
 
 /* More than there are rows of options. */
 #define TFD_OPTIONS_NAMED_MAX 96
@@ -111,6 +112,10 @@ struct tfd_session {
     char client[TFD_CLIENT_TEXT_MAX]; /* its address; "": this process */
     uint64_t opened_us;               /* 0: not yet */
     uint64_t steps_done, steps_failed;
+    struct tfd_meter *meter; /* of calls that name it */
+    /* Bytes: of its graph, as the last build left it; of its plans' names; fed
+     * to partial runs that have not ended. */
+    size_t graph_size, plans_size, fed_size;
     const char *closed_by; /* for the log; NULL: by its client */
     uint64_t loss;         /* the last of the master's that it heard of */
     uint64_t used_us;      /* the last call, or end of a step */
@@ -180,6 +185,8 @@ void tfd_master_cancel_creates(struct tfd_master *m,
 enum tfd_code tfd_session_choose_cluster(struct tfd_session *s,
                                          struct tfd_str target,
                                          struct tfd_status *st) TFD_MUST_USE;
+/* After a build that may have changed its graph. */
+void tfd_session_measure(struct tfd_session *s);
 /* What worker i is called in this session. */
 const char *tfd_session_task(const struct tfd_session *s, int i);
 /* The worker behind peer i of the cluster; NULL without memory. */

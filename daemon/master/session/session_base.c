@@ -1,7 +1,7 @@
 /*
  * session_base.c - small functions that all files of the master call on a
- * session: its references, the names of its tasks, and when a client last used
- * it and over which connection.
+ * session: its references, the names of its tasks, the size of its graph, and
+ * when a client last used it and over which connection.
  */
 #include "daemon/master/session/session_idle.h"
 #include "daemon/master/session/session.h"
@@ -26,6 +26,12 @@ bool tfd_session_is_left(const struct tfd_session *s)
 {
     return s->state == TFD_SESSION_OPEN && s->running + s->waiting == 0 &&
            s->link != 0 && !tfd_links_open(s->master->o.links, s->link);
+}
+
+void tfd_session_measure(struct tfd_session *s)
+{
+    s->node_count = s->graph->count;
+    s->graph_size = s->graph->arena.used;
 }
 
 void tfd_session_use(struct tfd_session *s, uint64_t link)

@@ -263,7 +263,7 @@ static void graph_read(struct tfd_build *b)
     struct tfd_session *s = c->session;
 
     c->building = false;
-    s->node_count = s->graph->count;
+    tfd_session_measure(s);
     (void)tfd_status_copy(&c->status, &c->built);
     if (c->status.code == TFD_OK && tfd_create_choose(c) == TFD_OK) {
         c->start_us = c->reported_us = tfd_loop_now_us(s->master->o.loop);

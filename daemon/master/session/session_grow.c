@@ -149,7 +149,7 @@ static void extended(struct tfd_build *b)
     s->growing--;
     if (x->status.code == TFD_OK)
         s->version++;
-    s->node_count = s->graph->count;
+    tfd_session_measure(s);
     tfd_session_use(s, 0);
     if (x->over)
         *x->over = true;

@@ -116,6 +116,85 @@ static void test_a_value_outlives_its_handle(void **state)
     tfd_tensor_unref(&t);
 }
 
+static void put_resources(int64_t op, int outputs)
+{
+    struct tfd_shape three = {1, {3}};
+    struct tfd_tensor t;
+
+    for (int output = 0; output < outputs; output++) {
+        assert_int_equal(tfd_tensor_new(&t, TFD_RESOURCE, &three, NULL),
+                         TFD_OK);
+        assert_int_equal(tfd_eager_handles_put(&handles, op, output, &t, NULL),
+                         TFD_OK);
+    }
+}
+
+static void count_one(void *ctx, const struct tfd_tensor *value)
+{
+    assert_int_equal(value->dtype, TFD_RESOURCE);
+    ++*(size_t *)ctx;
+}
+
+static size_t resources(size_t max)
+{
+    size_t count = 0;
+
+    tfd_eager_handles_resources(&handles, max, count_one, &count);
+    return count;
+}
+
+/* Whatever goes first: those of one operation move within its list. */
+static void test_resources_are_listed(void **state)
+{
+    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                     {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
+    (void)state;
+    put(1, 0, 1);
+    assert_int_equal(resources(SIZE_MAX), 0);
+    put_resources(8, 1);
+    for (int i = 0; i < 6; i++) {
+        put_resources(7, 3);
+        put(7, 3, 1);
+        assert_int_equal(resources(SIZE_MAX), 4);
+        assert_int_equal(resources(2), 2);
+        for (size_t k = 0; k < 3; k++) {
+            assert_true(drop(7, orders[i][k]));
+            assert_int_equal(resources(SIZE_MAX), 3 - k);
+            assert_int_equal(handles.resource_count, 3 - k);
+        }
+        assert_true(drop(7, 3));
+    }
+    assert_true(drop(8, 0));
+    assert_int_equal(resources(SIZE_MAX), 0);
+    assert_null(handles.resources);
+}
+
+/* By however much each counts, nothing is left. */
+static void test_sizes_come_back(void **state)
+{
+    struct tfd_shape large = {1, {1 << 20}};
+    struct tfd_tensor t;
+    size_t one, before;
+
+    (void)state;
+    assert_int_equal(handles.size, 0);
+    put(1, 0, 1);
+    one = handles.size;
+    assert_in_range(one, sizeof(float), 1000);
+    put(1, 0, 2); /* the first one stays */
+    assert_int_equal(handles.size, one);
+    assert_false(drop(1, 1));
+    before = handles.size;
+    assert_int_equal(tfd_tensor_new(&t, TFD_FLOAT, &large, NULL), TFD_OK);
+    assert_int_equal(tfd_eager_handles_put(&handles, 1, 1, &t, NULL), TFD_OK);
+    assert_in_range(handles.size - before, 4 << 20, (4 << 20) + 1000);
+    assert_true(drop(1, 0)); /* the other one moves */
+    assert_int_equal(handles.size, (4 << 20) + one - sizeof(float));
+    assert_true(drop(1, 1));
+    assert_int_equal(handles.size, 0);
+}
+
 /* Coordinators look for these words, and only in one of them for the rest. */
 static void test_what_is_said_of_those_that_are_not_there(void **state)
 {
@@ -140,6 +219,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_outputs_of_many_operations, teardown),
         cmocka_unit_test_teardown(test_dropped_in_any_order, teardown),
+        cmocka_unit_test_teardown(test_resources_are_listed, teardown),
+        cmocka_unit_test_teardown(test_sizes_come_back, teardown),
         cmocka_unit_test_teardown(test_the_first_value_stays, teardown),
         cmocka_unit_test_teardown(test_a_value_outlives_its_handle, teardown),
         cmocka_unit_test_teardown(test_what_is_said_of_those_that_are_not_there,
