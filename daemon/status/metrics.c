@@ -4,6 +4,7 @@
  */
 #include "daemon/status/metrics.h"
 
+#include "daemon/master/facts/session_facts.h"
 #include "daemon/master/session/master.h"
 #include "daemon/status/metric_families.h"
 
@@ -18,6 +19,8 @@ VALUE(up, (double)(tfd_loop_now_us(s->v->loop) - s->v->start_us) / 1e6)
 VALUE(connections, tfd_view_connections(s->v))
 VALUE(refused, tfd_view_refused(s->v))
 VALUE(sessions, tfd_master_session_count(s->v->master))
+VALUE(session_memory, tfd_session_facts_memory_of_all(s->v->master))
+VALUE(context_memory, tfd_eager_memory(s->v->eager))
 VALUE(abandoned, tfd_master_abandoned(s->v->master))
 VALUE(steps_running, tfd_master_step_count(s->v->master))
 VALUE(steps, tfd_master_steps_done(s->v->master))
@@ -75,6 +78,11 @@ const struct tfd_metric tfd_metrics[] = {
     {"tfd_sessions_abandoned_total", COUNTER, NULL,
      "sessions closed because their clients had left",
      .value = abandoned_value},
+    {"tfd_session_memory_bytes", GAUGE, NULL,
+     "memory that this task keeps for those sessions: graphs and what is "
+     "compiled from them, constants, tensors behind session handles, requests "
+     "under way; what two share counts twice",
+     .value = session_memory_value},
     {"tfd_steps_running", GAUGE, NULL, "steps of those sessions",
      .value = steps_running_value},
     {"tfd_steps_total", COUNTER, NULL, "steps that ended",
@@ -121,6 +129,11 @@ const struct tfd_metric tfd_metrics[] = {
     {"tfd_eager_contexts_abandoned_total", COUNTER, NULL,
      "contexts closed because nobody spoke to them any more",
      .value = contexts_abandoned_value},
+    {"tfd_context_memory_bytes", GAUGE, NULL,
+     "memory that this task keeps for contexts: values behind handles, "
+     "functions, ops and functions compiled, variables that they own, requests "
+     "under way; what two share counts twice",
+     .value = context_memory_value},
     {"tfd_eager_handles", GAUGE, NULL, "values kept for coordinators",
      .value = handles_value},
     {"tfd_eager_functions", GAUGE, NULL, "functions of coordinators",

@@ -41,6 +41,15 @@ static void put_seconds(struct tfd_json_out *j, const char *key, uint64_t us)
     tfd_json_out_real(j, key, (double)us / 1e6, 3);
 }
 
+/* What it costs: bytes that came and went, and that are kept for it now. */
+static void put_bytes(struct tfd_json_out *j, uint64_t received, uint64_t sent,
+                      size_t memory)
+{
+    tfd_json_out_number(j, "received_bytes", (int64_t)received);
+    tfd_json_out_number(j, "sent_bytes", (int64_t)sent);
+    tfd_json_out_number(j, "memory_bytes", (int64_t)memory);
+}
+
 /* ---- Sessions ------------------------------------------------------------ */
 
 static void put_session(void *ctx, const struct tfd_session_facts *f)
@@ -64,6 +73,7 @@ static void put_session(void *ctx, const struct tfd_session_facts *f)
     tfd_json_out_number(j, "plans", f->plans);
     tfd_json_out_number(j, "partial_runs", f->partial_runs);
     tfd_json_out_number(j, "callables", f->callables);
+    put_bytes(j, f->received, f->sent, f->memory);
     tfd_json_out_close(j, '}');
 }
 
@@ -94,6 +104,7 @@ static void put_context(void *ctx, const struct tfd_eager_facts *f)
     tfd_json_out_number(j, "values", (int64_t)f->handles);
     tfd_json_out_number(j, "functions", (int64_t)f->functions);
     tfd_json_out_number(j, "graphs", (int64_t)f->graphs);
+    put_bytes(j, f->received, f->sent, f->memory);
     tfd_json_out_close(j, '}');
 }
 

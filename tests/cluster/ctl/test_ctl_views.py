@@ -67,6 +67,27 @@ def sessions_and_variables_are_those_of_the_clients(cluster):
 
 
 @test(tfd_only=True, **PAIR)
+def what_sessions_cost_is_shown(cluster):
+    task = cluster["worker", 0]
+    page(task, "/status.json")
+    with graph():
+        x = tf.placeholder(tf.float32)
+        size = tf.size(x) + tf.size(tf.constant(np.random.rand(1 << 18)))
+        with tf.Session(task.target) as session:
+            session.run(size, {x: np.zeros(3 << 18, np.float32)})
+            (row,) = document("sessions", at(task))["sessions"]
+            assert 5 << 20 <= row["received_bytes"] < 6 << 20, row
+            assert 0 < row["sent_bytes"] < 1 << 20, row
+            assert 2 << 20 <= row["memory_bytes"] < 8 << 20, row
+            head, line = good("sessions", at(task)).splitlines()[1:3]
+            columns = head.split()[-3:]
+            assert columns == ["RECEIVED", "SENT", "MEMORY"], head
+            assert line.count("MiB") == 2 and row["session"] in line, line
+    found = document("sessions", at(task))
+    assert found == {"sessions": [], "contexts": []}, found
+
+
+@test(tfd_only=True, **PAIR)
 def steps_are_kept_with_their_times_and_ends(cluster):
     task = cluster["worker", 0]
     page(task, "/steps")
