@@ -19,6 +19,7 @@
 #include "kernels/core/runtime.h"
 
 #include "common/base/atomic.h"
+#include "common/base/id_map.h"
 #include "common/base/map.h"
 #include "common/thread/lock.h"
 #include "config/limits.h"
@@ -34,9 +35,8 @@ struct kept_tensor {
 };
 
 struct session_store {
-    struct session_store *next; /* guarded by stores_lock, as the next two */
     const struct tfd_rt *rt;
-    int users;
+    int users;            /* guarded by stores_lock */
     struct tfd_lock lock; /* of what follows */
     struct tfd_map kept;
     int64_t next_id;
@@ -44,7 +44,7 @@ struct session_store {
 };
 
 static struct tfd_lock stores_lock = TFD_LOCK_INIT(TFD_LOCK_NESTED);
-static struct session_store *stores;
+static struct tfd_id_map stores; /* by the address of the struct tfd_rt */
 
 /* ---- Stores -------------------------------------------------------------- */
 
@@ -83,6 +83,11 @@ static void free_store(struct session_store *s)
     free(s);
 }
 
+static struct session_store *find_store(const struct tfd_rt *rt)
+{
+    return tfd_id_map_get(&stores, (uint64_t)(uintptr_t)rt);
+}
+
 /* The store of the session and device, for one more kernel. */
 static struct session_store *hold_store(const struct tfd_rt *rt)
 {
@@ -91,15 +96,13 @@ static struct session_store *hold_store(const struct tfd_rt *rt)
     if (!fresh)
         return NULL;
     tfd_lock(&stores_lock);
-    for (s = stores; s && s->rt != rt;)
-        s = s->next;
-    if (!s) {
+    s = find_store(rt);
+    if (!s && tfd_id_map_put(&stores, (uint64_t)(uintptr_t)rt, fresh)) {
         s = fresh;
         fresh = NULL;
-        s->next = stores;
-        stores = s;
     }
-    s->users++;
+    if (s)
+        s->users++;
     tfd_unlock(&stores_lock);
     if (fresh)
         free_store(fresh);
@@ -108,15 +111,14 @@ static struct session_store *hold_store(const struct tfd_rt *rt)
 
 static void drop_store(struct session_store *s)
 {
-    struct session_store **at = &stores;
     bool last;
 
     tfd_lock(&stores_lock);
     last = --s->users == 0;
-    while (last && *at != s)
-        at = &(*at)->next;
     if (last)
-        *at = s->next;
+        tfd_id_map_remove(&stores, (uint64_t)(uintptr_t)s->rt);
+    if (stores.count == 0)
+        tfd_id_map_deinit(&stores);
     tfd_unlock(&stores_lock);
     if (last)
         free_store(s);
@@ -128,8 +130,7 @@ size_t tfd_session_tensors_size(const struct tfd_rt *rt)
     size_t size = 0;
 
     tfd_lock(&stores_lock);
-    for (s = stores; s && s->rt != rt;)
-        s = s->next;
+    s = find_store(rt);
     if (s)
         size = TFD_LOAD_RELAXED(&s->size);
     tfd_unlock(&stores_lock);
