@@ -323,5 +323,7 @@ void tfd_section_worker(const struct tfd_document *d, struct tfd_json_out *j,
     tfd_json_out_number(j, "steps_done", (int64_t)n.steps_done);
     tfd_json_out_number(j, "resources", n.resources);
     tfd_json_out_number(j, "parked_bytes", (int64_t)n.parked_size);
+    tfd_json_out_number(j, "memory_bytes",
+                        (int64_t)tfd_worker_memory(d->view->worker));
     tfd_json_out_close(j, '}');
 }

@@ -4,13 +4,14 @@
 #include "daemon/worker/service/task_session_memory.h"
 
 #include "common/base/atomic.h"
+#include "daemon/worker/service/worker_service.h"
 #include "daemon/worker/state/resource_facts.h"
 #include "kernels/state/session_tensor.h"
 
 #include <stdlib.h>
 
 /* Resources of one device that are looked at. */
-#define LOOKED_AT 256
+#define LOOKED_AT 100
 
 size_t tfd_task_session_resource_memory(struct tfd_resource *r)
 {
@@ -37,6 +38,16 @@ static size_t containers_size(struct tfd_containers *c)
     }
     free(items);
     return all > LOOKED_AT ? size / LOOKED_AT * (size_t)all : size;
+}
+
+size_t tfd_worker_memory(const struct tfd_worker_service *w)
+{
+    const struct tfd_map_entry *e;
+    size_t size = 0, at = 0;
+
+    while (tfd_map_next(&w->sessions, &at, &e))
+        size += tfd_task_session_memory((struct tfd_task_session *)e->value);
+    return size;
 }
 
 size_t tfd_task_session_memory(const struct tfd_task_session *s)

@@ -87,6 +87,9 @@ struct tfd_worker_counts {
     size_t parked_size; /* bytes pushed for steps that have not begun */
 };
 struct tfd_worker_counts tfd_worker_counts(struct tfd_worker_service *w);
+/* Bytes that it keeps for the sessions of all masters
+ * (task_session_memory.h). */
+size_t tfd_worker_memory(const struct tfd_worker_service *w);
 
 /* Resources of the task's devices, `max` at most of all; those of isolated
  * sessions are not among them. */

@@ -2,7 +2,6 @@
 and went, and memory that is kept for it."""
 import json
 import pathlib
-import re
 import subprocess
 import sys
 import threading
@@ -10,10 +9,11 @@ import threading
 from tests.cluster.client import expect, graph, kept_session, np, plain_config, tf
 from tests.cluster.cluster import Cluster, wait_until
 from tests.cluster.eager.contexts import (
-    attrs, context, drop, fails, function, give, message, run)
-from tests.cluster.faults import wire
+    Context, context, drop, fails, function, give, message, run)
+from tests.cluster.faults.test_abandoned import IDLE, SOON, in_child, kill
 from tests.cluster.status.document import read
 from tests.cluster.suite import test
+from tests.cluster.watch import metric, wait_metric
 
 ROOT = pathlib.Path(__file__).parents[3]
 ONE = dict(tfd_only=True, worker=1)
@@ -32,11 +32,6 @@ def only(cluster, section):
 
 def held(cluster, section="sessions"):
     return only(cluster, section)["memory_bytes"]
-
-
-def metric(cluster, name):
-    text = wire.get(cluster["worker", 0].port, "/metrics")[2].decode()
-    return float(re.search("^%s (.*)$" % name, text, re.M).group(1))
 
 
 def close_to(got, want, slack=LITTLE):
@@ -74,7 +69,7 @@ def feeds_and_fetches_are_received_and_sent(cluster):
 
 @test(**ONE)
 def constants_are_kept_as_long_as_the_session(cluster):
-    assert metric(cluster, "tfd_session_memory_bytes") == 0
+    assert metric(cluster["worker", 0], "tfd_session_memory_bytes") == 0
     with graph():
         total = tf.reduce_sum(tf.constant(np.random.rand(MB // 2)))
         with tf.Session(cluster.target(), config=plain_config()) as session:
@@ -85,9 +80,9 @@ def constants_are_kept_as_long_as_the_session(cluster):
             session.run(total)
             # As the client sent it; of the plan's part; as a kernel reads it.
             close_to(held(cluster), sent["memory_bytes"] + 2 * 4 * MB)
-            assert metric(cluster, "tfd_session_memory_bytes") == held(cluster)
+            assert metric(cluster["worker", 0], "tfd_session_memory_bytes") == held(cluster)
     assert read(cluster["worker", 0])[0]["sessions"]["list"] == []
-    assert metric(cluster, "tfd_session_memory_bytes") == 0
+    assert metric(cluster["worker", 0], "tfd_session_memory_bytes") == 0
 
 
 @test(**ONE)
@@ -201,7 +196,7 @@ def nothing_of_sessions_is_left_behind(cluster):
                 LEFT.append(session.run(kept, {x: 1.0}))
             fail(first)
         assert held(cluster) == before, (held(cluster), before)
-        assert metric(cluster, "tfd_session_memory_bytes") == before
+        assert metric(cluster["worker", 0], "tfd_session_memory_bytes") == before
 
 
 @test(**ONE)
@@ -222,9 +217,9 @@ def values_of_a_context_are_kept_until_they_are_dropped(cluster):
         last = only(cluster, "contexts")
         assert last["memory_bytes"] == start["memory_bytes"], (last, start)
         assert last["sent_bytes"] > start["sent_bytes"]
-        assert metric(cluster, "tfd_context_memory_bytes") == \
+        assert metric(cluster["worker", 0], "tfd_context_memory_bytes") == \
             last["memory_bytes"]
-    assert metric(cluster, "tfd_context_memory_bytes") == 0
+    assert metric(cluster["worker", 0], "tfd_context_memory_bytes") == 0
 
 
 @test(**ONE)
@@ -259,6 +254,50 @@ def variables_without_a_name_are_their_handles(cluster):
         close_to(held(cluster, "contexts"), start, LITTLE)
 
 
+@test(limit=60, tfd_only=True)
+def what_nobody_ends_is_kept_no_longer_than_it(server):
+    """A client that is killed as it waits, and a coordinator that is silent."""
+    with Cluster(server, IDLE, worker=1) as cluster:
+        task = cluster["worker", 0]
+
+        def leave():
+            with graph():
+                x = tf.placeholder(tf.float32)
+                handle = tf.get_session_handle(x)
+                session = kept_session(cluster.target())
+                LEFT.append(session.run(handle, {x: floats(2)}))
+
+        for _ in range(3):
+            child = in_child(leave)
+            close_to(held(cluster), 2 * MB)
+            kill(child)
+            wait_metric(task, "tfd_sessions", 0, SOON)
+            assert metric(task, "tfd_session_memory_bytes") == 0
+        for i in range(3):
+            silent = Context(task.address, 100 + i, keep_alive_secs=1)
+            silent.enqueue(give(1, floats(2)))
+            close_to(held(cluster, "contexts"), 2 * MB)
+            wait_metric(task, "tfd_eager_contexts", 0, SOON)
+            assert metric(task, "tfd_context_memory_bytes") == 0
+        assert read(task)[0]["worker"]["memory_bytes"] == 0
+
+
+@test(limit=60, tfd_only=True, ps=1, worker=1)
+def a_task_tells_what_it_keeps_for_other_masters(cluster):
+    def kept(*task):
+        return read(cluster[task])[0]["worker"]["memory_bytes"]
+
+    with graph():
+        with tf.device("/job:ps"):
+            total = tf.reduce_sum(tf.constant(np.random.rand(MB // 2)))
+        with tf.Session(cluster.target(), config=plain_config()) as session:
+            session.run(total)
+            close_to(kept("ps", 0), 2 * 4 * MB)
+            assert kept("worker", 0) < LITTLE
+            assert read(cluster["ps", 0])[0]["sessions"]["list"] == []
+    wait_until(lambda: kept("ps", 0) == 0, 10, "that it is gone")
+
+
 @test(limit=60, **ONE)
 def nothing_of_contexts_is_left_behind(cluster):
     def register(name):
@@ -288,7 +327,7 @@ def nothing_of_contexts_is_left_behind(cluster):
                 with context(cluster, 8000 + i) as other:
                     other.enqueue(give(1, floats(1)))
         assert held(cluster, "contexts") == before
-        assert metric(cluster, "tfd_context_memory_bytes") == before
+        assert metric(cluster["worker", 0], "tfd_context_memory_bytes") == before
     assert read(cluster["worker", 0])[0]["contexts"]["list"] == []
 
 
