@@ -3,7 +3,8 @@ import http.client
 import re
 import signal
 
-from tests.cluster.client import graph, kept_session, plain_config, tf
+from tests.cluster.client import (
+    graph, kept_session, np, plain_config, tf)
 from tests.cluster.cluster import Cluster, wait_until
 from tests.cluster.faults.test_kills import outcome
 from tests.cluster.status.browser import Browser
@@ -222,6 +223,32 @@ def keyboard_and_screen_readers_find_their_way(server):
             browser.key("Tab", 9)
             found.append(browser.value(focused))
         assert any(text.startswith("ps 0") for text in found), found
+
+
+@test(limit=60, **TFD)
+def the_session_that_takes_most_memory_comes_first(server):
+    with Cluster(server, worker=1) as cluster, Browser() as browser:
+        made = []
+        for count in (1 << 18, 4):  # the page is told of the youngest first
+            with graph():
+                total = tf.reduce_sum(tf.constant(np.random.rand(count)))
+                made.append(kept_session(cluster.target()))
+                made[-1].run(total)
+        told = read(cluster["worker", 0])[0]["sessions"]["list"]
+        sizes = [row["memory_bytes"] for row in told]
+        assert sizes[0] < 1 << 20 < 2 << 20 <= sizes[1], sizes
+        browser.open("http://" + cluster["worker", 0].address + "/")
+        browser.until("document.querySelectorAll('#sessions tbody tr').length"
+                      " === 2")
+        first = browser.value(
+            "document.querySelector('#sessions tbody tr').textContent")
+        assert told[1]["session"] in first and "MiB" in first, first
+        for session in made:
+            session.close()
+        browser.until("document.querySelectorAll('#sessions tbody tr').length"
+                      " === 0 || !document.querySelector('#sessions tbody')"
+                      ".textContent.includes('MiB')")
+        assert not browser.complaints(), browser.complaints()
 
 
 @test(limit=120, **TFD)
