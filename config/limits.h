@@ -317,6 +317,16 @@
 #define TFD_TRACED_NODES_MAX (1 << 20)
 #define TFD_TRACE_SIZE_MAX ((size_t)256 << 20)
 
+/* Clients' steps that an operator has traced with one request, those that are
+ * under way at once, and the bytes that a master keeps: of one step, of all
+ * that have ended (a step of a thousand nodes has some 400 KB).  The
+ * last bounds how long they are waited for. */
+#define TFD_TRACED_STEPS_MAX 1000
+#define TFD_TRACED_AT_ONCE_MAX 16
+#define TFD_TRACED_STEP_SIZE_MAX ((size_t)16 << 20)
+#define TFD_TRACED_STEPS_SIZE_MAX ((size_t)48 << 20)
+#define TFD_TRACED_WAIT_MS_MAX (24 * 3600 * 1000)
+
 /* Clusters that open sessions have brought along. */
 #define TFD_CLUSTERS_MAX 64
 

@@ -196,6 +196,7 @@ void tfd_server_drain(struct tfd_server *s, const char *why)
     /* A session that waits for its tasks has nothing to finish. */
     (void)tfd_fail(&st, TFD_UNAVAILABLE, "The server is stopping.");
     tfd_master_cancel_creates(s->master, &st);
+    tfd_step_watch_stop(&s->master->watch, "the server stops");
     if (tfd_timer_start(&s->timer, limit, NULL) != TFD_OK)
         enter_closing(s);
     else {

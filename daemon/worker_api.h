@@ -80,6 +80,36 @@ struct tfd_run_trace {
     bool show_graphs; /* and this */
 };
 
+/* Whoever begins steps asks this of him who may want them traced, though their
+ * client does not (daemon/master/record/step_watch.h). */
+struct tfd_watched_step;
+struct tfd_tracer;
+
+/* Of a step that has ended. */
+struct tfd_step_watched {
+    int64_t id;
+    const char *session;
+    const struct tfd_status *status;
+};
+
+struct tfd_tracer_ops {
+    /* A step begins while `wants`; *trace is its client's, or NULL, and becomes
+     * the one to fill in.  NULL: it is not wanted. */
+    struct tfd_watched_step *(*begin)(struct tfd_tracer *t, const char *session,
+                                      struct tfd_run_trace **trace);
+    /* Nothing of it runs any more; its client's trace is still there. */
+    void (*end)(struct tfd_tracer *t, struct tfd_watched_step *take,
+                const struct tfd_step_watched *x);
+    /* After an end, when the step's client has been answered. */
+    void (*check)(struct tfd_tracer *t);
+};
+
+struct tfd_tracer {
+    const struct tfd_tracer_ops *ops;
+    bool
+        wants; /* the next step: all that is looked at when there is no trace */
+};
+
 /* One step on one worker.  Embedded in the master's pooled step; the fields
  * below the line are the worker's. */
 struct tfd_run_graph {

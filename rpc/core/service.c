@@ -33,6 +33,7 @@ static bool begins_work(enum tfd_method_number m)
     case TFD_METHOD_RunCallable:
     case TFD_METHOD_CreateWorkerSession:
     case TFD_METHOD_CreateContext:
+    case TFD_METHOD_TraceSteps:
         return true;
     default:
         return false;

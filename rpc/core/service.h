@@ -66,6 +66,7 @@
     X(70, tfd.Peer, GetTaskState)                              \
     X(71, tfd.Peer, GetStepWaits)                              \
     X(72, tfd.Peer, Operate)                                   \
+    X(73, tfd.Peer, TraceSteps)                                \
     X(76, tensorflow.data.DispatcherService, Snapshot)         \
     X(80, grpc.health.v1.Health, Check)                        \
     X(81, grpc.health.v1.Health, Watch)

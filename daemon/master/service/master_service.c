@@ -11,6 +11,7 @@
 #include "daemon/rewrite/names.h"
 #include "daemon/master/session/partial_run.h"
 #include "daemon/master/service/run_step.h"
+#include "daemon/master/service/trace_steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct tfd_master_service {
     struct tfd_seen_ids *seen;
     struct tfd_run_step_service *run_step;
     struct tfd_callable_calls callables;
+    struct tfd_trace_steps trace;
 };
 
 static void answer_call(struct tfd_call *call, struct tfd_message *m)
@@ -495,12 +497,14 @@ enum tfd_code tfd_master_service_new(struct tfd_master *m,
                      s->run_step);
     s->callables = (struct tfd_callable_calls){m, s->seen};
     tfd_callable_calls_bind(&s->callables, service);
+    tfd_trace_steps_bind(&s->trace, m, service);
     *out = s;
     return TFD_OK;
 }
 
 void tfd_master_service_free(struct tfd_master_service *s)
 {
+    tfd_trace_steps_deinit(&s->trace);
     tfd_run_step_service_free(s->run_step);
     tfd_seen_ids_free(s->seen);
     free(s);

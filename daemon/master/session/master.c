@@ -50,6 +50,7 @@ enum tfd_code tfd_master_new(const struct tfd_master_options *o,
         return st ? st->code : TFD_RESOURCE_EXHAUSTED;
     }
     tfd_step_ring_init(&m->ring);
+    tfd_step_watch_init(&m->watch);
     tfd_master_follow(m);
     tfd_master_watch_idle(m);
     *out = m;
@@ -74,6 +75,7 @@ void tfd_master_free(struct tfd_master *m)
         if (m->workers[i])
             tfd_remote_worker_free(m->workers[i]);
     free(m->workers);
+    tfd_step_watch_drop(&m->watch);
     tfd_step_ring_deinit(&m->ring);
     tfd_map_deinit(&m->by_handle);
     free(m);

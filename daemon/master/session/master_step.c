@@ -23,7 +23,8 @@ struct tfd_master_step {
     int64_t id;
     uint64_t number; /* of the master's steps, as they began */
     struct tfd_step_times times;
-    int pending; /* parts that have not ended */
+    struct tfd_watched_step *watched; /* NULL: nobody watches it */
+    int pending;                      /* parts that have not ended */
     bool aborted;
     enum tfd_step_stuck stuck;
     bool merged;   /* several parts failed on their own */
@@ -294,11 +295,26 @@ static void note_time(struct tfd_master_step *step)
                               step->times.begun_us);
 }
 
+/* Whether somebody watched it. */
+static bool end_watched(struct tfd_master_step *step)
+{
+    struct tfd_session *s = step->plan->session;
+    struct tfd_tracer *t = &s->master->watch.tracer;
+    struct tfd_step_watched x = {step->id, s->handle, &step->error};
+
+    if (!step->watched)
+        return false;
+    t->ops->end(t, step->watched, &x);
+    step->watched = NULL;
+    return true;
+}
+
 static void end_step(struct tfd_master_step *step)
 {
     struct tfd_run_step *run = step->run;
     struct tfd_session *s = step->plan->session;
     struct tfd_worker *local = s->workers[0];
+    bool watched;
 
     tfd_timer_stop(&step->timer);
     if (step->error.code == TFD_OK && !step->plan->partial)
@@ -312,6 +328,7 @@ static void end_step(struct tfd_master_step *step)
                        &step->error);
     note_time(step);
     tfd_session_heard(s, step->error.code);
+    watched = end_watched(step);
     run->step = NULL;
     unlink_step(s, step); /* done() may close the session: not this step */
     tfd_session_ref(s);
@@ -320,6 +337,8 @@ static void end_step(struct tfd_master_step *step)
               step->plan->number);
     tfd_step_times_answered(&step->times, s->master);
     release_step(step);
+    if (watched)
+        s->master->watch.tracer.ops->check(&s->master->watch.tracer);
     tfd_session_unref(s);
 }
 
@@ -367,13 +386,25 @@ static int64_t new_id(const struct tfd_plan *p, const struct tfd_run_step *run)
     return tfd_master_step_id(p->session->master);
 }
 
+static void begin_watched(struct tfd_master_step *step,
+                          struct tfd_run_trace **trace)
+{
+    struct tfd_session *s = step->plan->session;
+    struct tfd_tracer *t = &s->master->watch.tracer;
+
+    step->watched = t->ops->begin(t, s->handle, trace);
+}
+
 static void prepare_step(struct tfd_master_step *step, struct tfd_run_step *run)
 {
     struct tfd_plan *p = step->plan;
+    struct tfd_run_trace *trace = run->trace;
 
     step->run = run;
     run->step = step;
-    tfd_run_trace_begin(run->trace, p->session, p->started++);
+    tfd_run_trace_begin(trace, p->session, p->started++);
+    if (p->session->master->watch.tracer.wants)
+        begin_watched(step, &trace);
     step->id = new_id(p, run);
     step->number = ++p->session->master->steps_begun;
     tfd_step_times_begin(&step->times, p, run, step->id);
@@ -385,7 +416,7 @@ static void prepare_step(struct tfd_master_step *step, struct tfd_run_step *run)
         step->ended[i] = false;
         step->parts[i].step_id = step->id;
         step->parts[i].feeds = i == p->client_part ? run->feeds : NULL;
-        step->parts[i].trace = run->trace;
+        step->parts[i].trace = trace;
     }
     link_step(p->session, step);
     p->running++;

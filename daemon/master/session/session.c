@@ -195,6 +195,7 @@ static void delist(struct tfd_session *s)
     s->next = s->previous = NULL;
     m->session_count--;
     s->listed = false;
+    tfd_step_watch_closed(&m->watch, s->handle);
     tfd_master_leaving_check(m);
     if (m->o.activity)
         m->o.activity(m->o.activity_ctx);

@@ -30,6 +30,7 @@
 #include "daemon/master/session/build.h"
 #include "daemon/master/session/master.h"
 #include "daemon/master/record/step_ring.h"
+#include "daemon/master/record/step_watch.h"
 #include "rpc/conn/origin.h"
 #include "rpc/core/meter.h"
 
@@ -144,6 +145,7 @@ struct tfd_master {
     uint64_t steps_done, steps_failed, steps_timed_out;
     struct tfd_histogram step_times; /* partial runs are left out */
     struct tfd_step_ring ring;
+    struct tfd_step_watch watch;
     struct tfd_leaving *leaving; /* who waits for sessions that save */
     struct tfd_timer idle_timer;
     uint64_t abandoned;
