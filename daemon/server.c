@@ -342,6 +342,7 @@ static enum tfd_code make_services(struct tfd_server *s, struct tfd_status *st)
     TFD_TRY(
         tfd_master_service_new(s->master, s->service, &s->master_service, st));
     eager.worker = tfd_worker_local(s->worker);
+    eager.tracer = tfd_master_tracer(s->master);
     TFD_TRY(tfd_eager_new(&eager, &s->eager, st));
     tfd_service_on_hello(s->service, traffic_of, s);
     tfd_server_bind_notices(s);

@@ -40,6 +40,7 @@ struct tfd_eager_options {
     struct tfd_peers *peers;
     struct tfd_worker *worker; /* of this process */
     const struct tfd_registry *registry;
+    struct tfd_tracer *tracer; /* of functions that run here; NULL: none */
 };
 
 enum tfd_code tfd_eager_new(const struct tfd_eager_options *o,

@@ -61,8 +61,10 @@ static enum tfd_code make_graph(struct writing *w, struct tfd_eager_function *f,
     TFD_TRY(
         tfd_eager_body_read(b, &w->c->eager->options.registry->ops, f->name));
     TFD_TRY(put_body(w));
-    return tfd_eager_graph_new(w->c, &b->def, b->body.arg_count,
-                               b->body.ret_count, &f->graph, b->st);
+    TFD_TRY(tfd_eager_graph_new(w->c, &b->def, b->body.arg_count,
+                                b->body.ret_count, &f->graph, b->st));
+    f->graph->is_function = true;
+    return TFD_OK;
 }
 
 enum tfd_code tfd_eager_function_graph(struct tfd_eager_context *c,

@@ -176,12 +176,44 @@ void tfd_eager_run_free(struct tfd_eager_run *r)
     tfd_eager_context_unref(c);
 }
 
+static void begin_watched(struct tfd_eager_run *r)
+{
+    struct tfd_tracer *t = r->context->eager->options.tracer;
+
+    r->watched = t->ops->begin(t, r->context->session, &r->run.trace);
+}
+
+static void end_watched(struct tfd_tracer *t, struct tfd_eager_run *r,
+                        const struct tfd_status *st)
+{
+    struct tfd_step_watched x = {r->run.step_id, r->context->session, st};
+
+    t->ops->end(t, r->watched, &x);
+    r->watched = NULL;
+    r->run.trace = NULL;
+}
+
 static void run_done(struct tfd_run_graph *run, const struct tfd_status *st)
 {
     struct tfd_eager_run *r = (struct tfd_eager_run *)run;
 
+    struct tfd_tracer *t = r->context->eager->options.tracer;
+    bool watched = r->watched != NULL;
+
+    if (watched)
+        end_watched(t, r, st);
     r->is_running = false;
     r->done(r, st);
+    if (watched)
+        t->ops->check(t);
+}
+
+/* What runs on other tasks is traced there, if somebody wants it. */
+static bool is_watched(const struct tfd_eager_run *r)
+{
+    const struct tfd_tracer *t = r->context->eager->options.tracer;
+
+    return t && t->wants && r->graph->is_function && !r->graph->tasks;
 }
 
 static void run_registered(struct tfd_eager_run *r)
@@ -194,6 +226,8 @@ static void run_registered(struct tfd_eager_run *r)
     r->run.fetches = r->results;
     r->run.shares_step = true;
     r->run.done = run_done;
+    if (is_watched(r))
+        begin_watched(r);
     w->ops->run_graph(w, &r->run);
 }
 

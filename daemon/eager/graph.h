@@ -44,7 +44,8 @@ struct tfd_eager_graph {
      * NULL */
     struct tfd_eager_tasks *tasks;
     char *name;
-    uint64_t number; /* the worker's */
+    uint64_t number;  /* the worker's */
+    bool is_function; /* or a part of one: not a single operation */
     int arg_count, result_count;
     struct tfd_bytes def;              /* until it is registered */
     struct tfd_register_graph request; /* likewise */
@@ -85,6 +86,7 @@ struct tfd_eager_run {
     int64_t op;
     void (*done)(struct tfd_eager_run *r, const struct tfd_status *st);
     void *ctx;
+    struct tfd_watched_step *watched; /* NULL: nobody wants it traced */
     bool is_running, is_cancelled;
     struct tfd_post post;                  /* it was cancelled as it waited */
     struct tfd_eager_run *next_waiting;    /* for the same graph */

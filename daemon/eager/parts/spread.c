@@ -166,9 +166,12 @@ static enum tfd_code make_graph(struct tfd_eager_spread *s, int worker,
     enum tfd_code rc;
     char *name;
 
-    if (worker == 0)
-        return tfd_eager_graph_new(s->context, &d->def, d->arg_count,
-                                   d->result_count, out, st);
+    if (worker == 0) {
+        TFD_TRY(tfd_eager_graph_new(s->context, &d->def, d->arg_count,
+                                    d->result_count, out, st));
+        (*out)->is_function = true;
+        return TFD_OK;
+    }
     TFD_TRY(tfd_eager_tasks_worker(s->tasks, worker, &at, st));
     name = tfd_eager_cut_name(&s->cut, worker);
     if (!name)

@@ -158,6 +158,11 @@ const struct tfd_step_ring *tfd_master_steps(const struct tfd_master *m)
     return &m->ring;
 }
 
+struct tfd_tracer *tfd_master_tracer(struct tfd_master *m)
+{
+    return &m->watch.tracer;
+}
+
 uint64_t tfd_master_abandoned(const struct tfd_master *m)
 {
     return m->abandoned;

@@ -103,6 +103,8 @@ uint64_t tfd_master_steps_timed_out(const struct tfd_master *m);
 /* From the call to the end of the last part, of all but partial runs. */
 const struct tfd_histogram *tfd_master_step_times(const struct tfd_master *m);
 const struct tfd_step_ring *tfd_master_steps(const struct tfd_master *m);
+/* Who may want steps traced that do not begin in a session, too. */
+struct tfd_tracer *tfd_master_tracer(struct tfd_master *m);
 /* Sessions closed because their clients had left. */
 uint64_t tfd_master_abandoned(const struct tfd_master *m);
 
