@@ -52,7 +52,7 @@ struct tfd_ctl {
     int64_t timeout_ms; /* of one call; 0: none */
     int64_t wait_ms;
     struct tfd_ctl_list feeds, fetches, ops;
-    char *missing, *out;
+    char *missing, *out, *session;
     int64_t steps;
     bool once, cluster;
 

@@ -52,7 +52,8 @@ static const struct tfd_option options[] = {
      "a JSON object with the names of these options as keys",
      TEXT, AT(config.config)},
     {SOME, "wait", "DURATION", "0s",
-     "health: how long to wait for a server that is not ready yet",
+     "health: how long to wait for a server that is not ready yet; trace: for "
+     "steps of clients; 0: not at all, 60s of trace",
      DURATION, AT(wait_ms)},
     {SOME, "feed", "NAME=FILE.npy", NULL,
      "run, trace: a value for a tensor of the graph; may be given several "
@@ -67,9 +68,13 @@ static const struct tfd_option options[] = {
      "ops: what a GraphDef, MetaGraphDef or SavedModel wants and tfd lacks",
      TEXT, AT(missing)},
     {SOME, "steps", "N", "0",
-     "bench: steps of each case; trace: steps to trace; steps: how many of "
+     "bench: steps of each case; trace: steps to trace, of clients at most "
+     "1000; steps: how many of "
      "the last ones; 0: 1000 of bench, 1 of trace, all",
      NUMBER, AT(steps), .min = 0, .max = 1000000},
+    {SOME, "session", "HANDLE", NULL,
+     "trace: steps of this session alone, as `tfdctl sessions` shows it",
+     TEXT, AT(session)},
     {SOME, "out", "FILE", NULL,
      "trace: the file for Chrome and Perfetto", TEXT, AT(out)},
     {SOME, "once", NULL, "false",
@@ -99,6 +104,7 @@ void tfd_ctl_options_deinit(struct tfd_ctl *c)
     free(c->target);
     free(c->missing);
     free(c->out);
+    free(c->session);
     free_list(&c->feeds);
     free_list(&c->fetches);
     free_list(&c->ops);

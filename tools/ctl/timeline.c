@@ -14,12 +14,14 @@
 
 #define TAG(name) tensorflow_##name##_tag
 #define LANES_MAX 256
+#define TEXT_SIZE_MAX 4096
 
 struct tfd_ctl_event {
     int64_t start_us, duration_us; /* of the task's clock */
     int64_t step;
     size_t device;
     int lane;
+    const char *kind; /* "node", "transfer", "step" */
     char *name, *label;
 };
 
@@ -140,6 +142,12 @@ static bool is_time(int64_t us)
     return us > 0 && us < INT64_MAX / 4;
 }
 
+/* What tasks say of a value that came from another one. */
+static const char *kind_of(struct tfd_str node)
+{
+    return tfd_str_is(node, "RecvTensor") ? "transfer" : "node";
+}
+
 static enum tfd_code add_node(struct tfd_ctl_timeline *t, size_t device,
                               struct tfd_str proto, struct tfd_status *st)
 {
@@ -169,6 +177,7 @@ static enum tfd_code add_node(struct tfd_ctl_timeline *t, size_t device,
                                 .duration_us = end,
                                 .step = t->steps,
                                 .device = device,
+                                .kind = kind_of(name),
                                 .name = copy_text(name),
                                 .label = copy_text(label)};
     return e->name && e->label ? TFD_OK : no_memory(st);
@@ -257,6 +266,10 @@ enum tfd_code tfd_ctl_timeline_add(struct tfd_ctl_timeline *t,
     size_t first = t->count;
     struct tfd_pb_field f;
 
+    if (!is_time(begin_us) || !is_time(end_us) || end_us < begin_us)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "a step from %lld to %lld us: no times",
+                        (long long)begin_us, (long long)end_us);
     while (tfd_pb_next(&r, &f))
         if (f.tag == TAG(RunMetadata_step_stats))
             TFD_TRY(add_devices(t, tfd_pb_str(&r, &f), st));
@@ -264,6 +277,38 @@ enum tfd_code tfd_ctl_timeline_add(struct tfd_ctl_timeline *t,
     bound_shifts(t, first, begin_us, end_us);
     t->steps++;
     return TFD_OK;
+}
+
+enum tfd_code tfd_ctl_timeline_add_span(struct tfd_ctl_timeline *t,
+                                        const struct tfd_ctl_step_span *span,
+                                        struct tfd_status *st)
+{
+    struct tfd_bytes text;
+    struct tfd_ctl_event *e;
+    size_t device;
+
+    tfd_bytes_init(&text, TEXT_SIZE_MAX);
+    tfd_bytes_printf(&text, TFD_STR_FMT "/steps", TFD_STR_ARG(span->task));
+    if (tfd_bytes_ok(&text, "the name of a task", st) == TFD_OK)
+        (void)!find_device(t, tfd_bytes_view(&text), &device, st);
+    tfd_bytes_clear(&text);
+    e = st->code == TFD_OK ? new_event(t, st) : NULL;
+    if (e) {
+        tfd_bytes_printf(&text, "step %lld", (long long)span->id);
+        *e =
+            (struct tfd_ctl_event){.start_us = span->begin_us,
+                                   .duration_us = span->end_us - span->begin_us,
+                                   .step = t->steps - 1,
+                                   .device = device,
+                                   .kind = "step",
+                                   .name = copy_text(tfd_bytes_view(&text)),
+                                   .label = copy_text(span->session)};
+        t->span_count++;
+        if (!e->name || !e->label)
+            (void)no_memory(st);
+    }
+    tfd_bytes_deinit(&text);
+    return st->code;
 }
 
 /* ---- The file ------------------------------------------------------------ */
@@ -299,7 +344,7 @@ static json_t *event_json(const struct tfd_ctl_event *e, int64_t shift_us)
 {
     return json_pack(
         "{s:s, s:s, s:o, s:I, s:I, s:I, s:i, s:{s:o, s:I}}", "ph", "X", "cat",
-        "node", "name", tfd_ctl_text(tfd_str_of(e->name)), "ts",
+        e->kind, "name", tfd_ctl_text(tfd_str_of(e->name)), "ts",
         (json_int_t)(e->start_us + shift_us), "dur", (json_int_t)e->duration_us,
         "pid", (json_int_t)e->device, "tid", e->lane, "args", "label",
         tfd_ctl_text(tfd_str_of(e->label)), "step", (json_int_t)e->step);

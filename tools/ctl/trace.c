@@ -1,15 +1,12 @@
 /*
- * trace.c - tfdctl trace: steps with RunOptions.FULL_TRACE, and what came of
- * them as one timeline.
+ * trace.c - tfdctl trace GRAPH: steps with RunOptions.FULL_TRACE, and what came
+ * of them as one timeline.  Without a graph: trace_clients.c.
  */
 #include "tools/ctl/step.h"
-#include "tools/ctl/timeline.h"
+#include "tools/ctl/trace.h"
 
 #include "common/base/clock.h"
 #include "common/proto/config.pb.h"
-
-#include <errno.h>
-#include <string.h>
 
 #define FULL_TRACE 3
 #define METADATA_SIZE_MAX ((size_t)256 << 20)
@@ -54,62 +51,37 @@ static int trace_steps(struct tfd_ctl_step *s, struct tfd_ctl_timeline *t)
     return code;
 }
 
-static int write_timeline(const struct tfd_ctl *c, struct tfd_ctl_timeline *t)
-{
-    json_t *json = tfd_ctl_timeline_json(t);
-    FILE *f = json ? fopen(c->out, "we") : NULL;
-    bool bad = !f;
-
-    if (!json)
-        return tfd_ctl_fail(c, TFD_CTL_OS, "out of memory");
-    if (f && json_dumpf(json, f, JSON_COMPACT | JSON_ENSURE_ASCII) != 0)
-        bad = true;
-    if (f && fclose(f) != 0)
-        bad = true;
-    json_decref(json);
-    if (bad)
-        return tfd_ctl_fail(c, TFD_CTL_UNREADABLE, "--out = %s: %s", c->out,
-                            strerror(errno));
-    return TFD_CTL_DONE;
-}
-
-static int tell_traced(const struct tfd_ctl *c,
-                       const struct tfd_ctl_timeline *t)
-{
-    if (t->count == 0)
-        tfd_ctl_note(c, "the server traced nothing");
-    if (c->json)
-        return tfd_ctl_put_json(c,
-                                json_pack("{s:o, s:I, s:I, s:I}", "file",
-                                          tfd_ctl_text(tfd_str_of(c->out)),
-                                          "steps", (json_int_t)t->steps,
-                                          "devices",
-                                          (json_int_t)t->device_count, "nodes",
-                                          (json_int_t)t->count),
-                                TFD_CTL_DONE);
-    tfd_ctl_put_clean(c->to, c->out);
-    fprintf(c->to, ": %lld steps, %zu devices, %zu nodes\n",
-            (long long)t->steps, t->device_count, t->count);
-    return TFD_CTL_DONE;
-}
-
-int tfd_ctl_trace(struct tfd_ctl *c)
+/* A session is of the steps of clients; those of a graph have one of their own.
+ */
+static int trace_graph(struct tfd_ctl *c)
 {
     struct tfd_ctl_timeline t;
     struct tfd_ctl_step s;
     int code;
 
-    if (!c->out)
-        return tfd_ctl_fail(c, TFD_CTL_USAGE, "no file; give --out=FILE");
+    if (c->session)
+        return tfd_ctl_fail(c, TFD_CTL_USAGE,
+                            "--session is of the steps of clients; give it "
+                            "without a GRAPH");
     tfd_ctl_timeline_init(&t);
     code = tfd_ctl_step_open(c, c->words[0], &s);
     if (code == TFD_CTL_DONE)
         code = trace_steps(&s, &t);
     if (code == TFD_CTL_DONE)
-        code = write_timeline(c, &t);
+        code = tfd_ctl_trace_write(c, &t);
     if (code == TFD_CTL_DONE)
-        code = tell_traced(c, &t);
+        code = tfd_ctl_trace_tell(c, &t, NULL, code);
     tfd_ctl_step_close(&s);
     tfd_ctl_timeline_deinit(&t);
     return code;
+}
+
+int tfd_ctl_trace(struct tfd_ctl *c)
+{
+    int code;
+
+    if (c->word_count == 0)
+        return tfd_ctl_trace_clients(c);
+    code = tfd_ctl_trace_check(c);
+    return code == TFD_CTL_DONE ? trace_graph(c) : code;
 }

@@ -46,9 +46,10 @@ const struct tfd_ctl_verb tfd_ctl_verbs[] = {
      "their times", 0, 0, tfd_ctl_steps, NULL},
     {"top", "", ASKS "once",
      "tasks, steps and plans, again each second", 0, 0, tfd_ctl_top, NULL},
-    {"trace", "GRAPH", ASKS "feed fetch op steps out",
-     "runs steps of the graph of a file that every task times, and writes "
-     "what each device did when, for Chrome and Perfetto", 1, 1,
+    {"trace", "[GRAPH]", ASKS "feed fetch op steps session wait out",
+     "writes what each device of every task did when, for Chrome and Perfetto: "
+     "in the next steps that clients of the server run, or in steps of the "
+     "graph of a file; 1: there were fewer steps", 0, 1,
      tfd_ctl_trace, NULL},
     {"log-level", "[LEVEL]", ASKS,
      "shows the level of the server's log, or sets it: error, warn, info, "

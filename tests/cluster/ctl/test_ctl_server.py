@@ -284,6 +284,9 @@ def a_server_of_tensorflow_answers_what_it_can(server):
                      "--out=%s/out.json" % folder)
             check_trace(folder + "/out.json", 2, {
                 "/job:worker/replica:0/task:0/device:CPU:0"}, ["y"])
+            bad(REFUSED, ["TensorFlow's servers", "GRAPH"], "trace", target,
+                "--out=%s/clients.json" % folder)
+            assert not os.path.exists(folder + "/clients.json")
             bad(REFUSED, ["x"], "run", path, target, "--fetch=y")
         assert document("bench", "--steps=10", target)["cases"]
         assert document("reset", target)["reset"]
