@@ -15,8 +15,26 @@ from tests.cluster.runner import Skip
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SECONDS = 20
+PICTURE_HEIGHT_MAX = 2000
 # Where pictures are kept for people to look at.
 PICTURES = pathlib.Path(os.environ.get("TFD_PICTURES", "build/test/pictures"))
+
+# Looks at each change of the document; what is true after a frame was begun is
+# in that frame, and the one after it begins when it has been drawn.
+WATCH = """let drawnAfter = 0;
+new MutationObserver((_, self) => {
+  if (!(%s)) return;
+  self.disconnect();
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    drawnAfter = performance.now();
+  }));
+}).observe(document, { childList: true, subtree: true });"""
+DRAWN = """({ drawn: drawnAfter,
+  first: performance.getEntriesByName('first-contentful-paint')[0].startTime,
+  answers: Object.fromEntries(performance.getEntriesByType('navigation')
+    .concat(performance.getEntriesByType('resource'))
+    .map((e) => [new URL(e.name).pathname, e.responseEnd - e.requestStart])),
+})"""
 
 
 class Browser:
@@ -118,6 +136,18 @@ class Browser:
         self.events = []
         self.call("Page.navigate", url=url)
 
+    def drawn(self, url, expression, seconds=SECONDS):
+        """Opens it; {"drawn": milliseconds from the navigation until the
+        expression was true and a frame with it was drawn, "first": until
+        anything was, "answers": what each request took, by its path}."""
+        script = self.call("Page.addScriptToEvaluateOnNewDocument",
+                           source=WATCH % expression)["identifier"]
+        self.open(url)
+        self.until("typeof drawnAfter === 'number' && drawnAfter", seconds)
+        self.call("Page.removeScriptToEvaluateOnNewDocument",
+                  identifier=script)
+        return self.value(DRAWN)
+
     def key(self, name, code=0, text=""):
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name,
@@ -135,9 +165,34 @@ class Browser:
         return [e["params"]["request"]["url"] for e in self.events
                 if e.get("method") == "Network.requestWillBeSent"]
 
-    def picture(self, name):
-        data = self.call("Page.captureScreenshot", format="png")["data"]
+    def picture(self, name, **how):
+        data = self.call("Page.captureScreenshot", format="png", **how)["data"]
         PICTURES.mkdir(parents=True, exist_ok=True)
         path = PICTURES / (name + ".png")
         path.write_bytes(base64.b64decode(data))
         return path
+
+    def media(self, scheme):
+        """"light" or "dark", and nothing that moves."""
+        self.call("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": "reduce"}])
+
+    def album(self, name):
+        """Pictures of the page as a desk and a telephone show it, by day and
+        by night, each with what lies below the window; at last it is as it
+        was, but for the motion.  What a width cuts off is a failure."""
+        for width, kind in ((1280, ""), (480, "-narrow")):
+            self.call("Emulation.setDeviceMetricsOverride", width=width,
+                      height=800, deviceScaleFactor=1, mobile=False)
+            for scheme in ("dark", "light"):
+                self.media(scheme)
+                high = self.value("document.documentElement.scrollHeight")
+                wide = self.value("document.documentElement.scrollWidth")
+                assert wide <= width, (name, width, wide)
+                self.picture(
+                    name + kind + {"dark": "-dark", "light": ""}[scheme],
+                    captureBeyondViewport=True,
+                    clip=dict(x=0, y=0, width=width, scale=1,
+                              height=min(high, PICTURE_HEIGHT_MAX)))
+        self.call("Emulation.clearDeviceMetricsOverride")

@@ -15,6 +15,10 @@ TFD = dict(tfd_only=True)
 ONE = dict(tfd_only=True, worker=1)
 LIVE = "document.getElementById('live').textContent === 'live'"
 
+CHARTED = ("['rate', 'time'].every((id) => (document.querySelector("
+           "'#' + id + ' .one').getAttribute('d').match(/L/g) || [])"
+           ".length > 1)")
+
 
 def tile(job, index):
     """What the map says of a task, as an expression."""
@@ -79,15 +83,19 @@ def a_dead_and_a_stuck_task_are_seen(server):
         browser.until(LIVE)
         for key in cluster.tasks:
             browser.until(state_of(*key) + ".endsWith('up')")
-        browser.picture("page-healthy")
+        # The charts draw what two samples of the server tell.
+        wait_until(lambda: session.run(v) is not None and browser.value(
+            CHARTED), 40, "a line in the chart")
+        browser.album("page-healthy")
 
         thread, errors = outcome(session, take)
+        browser.until(state_of("worker", 0) + ".includes('step runs')", 40)
+        browser.album("page-stuck")
         cluster["ps", 1].kill()
         cluster["worker", 1].signal(signal.SIGSTOP)
         browser.until(state_of("ps", 1) + ".includes('refused')")
         browser.until(state_of("worker", 1) + ".includes('silent')")
-        browser.until(state_of("worker", 0) + ".includes('step runs')", 40)
-        browser.until(state_of("worker", 1) + ".includes('silent')")
+        browser.until(state_of("worker", 0) + ".includes('step runs')")
         said = browser.value("document.getElementById('said').textContent")
         assert said.startswith("3 tasks need a look"), said
         assert browser.value("document.querySelector('#tasks tbody tr td')"
@@ -95,7 +103,7 @@ def a_dead_and_a_stuck_task_are_seen(server):
         text = browser.value(
             "document.querySelector('#steps tbody tr').textContent")
         assert "/job:ps/task:0 (" in text and "queue tokens" in text, text
-        browser.picture("page-stuck")
+        browser.album("page-dead-and-stuck")
 
         # One click to a task; the keyboard does the same, and leaves again.
         browser.value(tile("ps", 1) + ".click()")
@@ -104,7 +112,7 @@ def a_dead_and_a_stuck_task_are_seen(server):
         assert cluster["ps", 1].address in shown and "refused" in shown, shown
         href = browser.value("document.querySelector('#task a').href")
         assert href == "http://" + cluster["ps", 1].address + "/", href
-        browser.picture("page-task")
+        browser.album("page-task")
         browser.key("Escape", 27)
         browser.until("document.getElementById('task').hidden")
         assert browser.value("document.activeElement === " + tile("ps", 1))
@@ -144,6 +152,7 @@ def it_pauses_and_says_when_nobody_answers(cluster):
     with Browser() as browser:
         browser.open("http://" + task.address + "/")
         browser.until(LIVE)
+        browser.album("page-one-task")
         browser.value("document.getElementById('pause').click()")
         browser.until("document.getElementById('live').textContent =="
                       " 'paused'")
@@ -198,6 +207,10 @@ CHECKS = """(() => {
   return wrong;
 })()"""
 
+MEMORY = 6  # the place of a column
+OUTLINE = ("(({outlineStyle, outlineWidth}) => outlineStyle + ' ' +"
+           " outlineWidth)(getComputedStyle(document.activeElement))")
+
 
 @test(limit=60, **TFD)
 def keyboard_and_screen_readers_find_their_way(server):
@@ -207,14 +220,12 @@ def keyboard_and_screen_readers_find_their_way(server):
         cluster["ps", 0].kill()
         browser.until(state_of("ps", 0) + ".includes('refused')")
         for scheme in ("light", "dark"):
-            browser.call("Emulation.setEmulatedMedia", features=[
-                {"name": "prefers-color-scheme", "value": scheme},
-                {"name": "prefers-reduced-motion", "value": "reduce"}])
+            browser.media(scheme)
             wrong = browser.value(CHECKS)
             assert not wrong, (scheme, wrong)
             assert browser.value("getComputedStyle(%s).transitionDuration"
                                  % tile("ps", 0)) == "0s"
-        browser.picture("page-dark")
+        browser.album("page-dead")
         focused = "document.activeElement.textContent"
         browser.key("Tab", 9)
         assert browser.value(focused) == "To the cluster"
@@ -222,7 +233,25 @@ def keyboard_and_screen_readers_find_their_way(server):
         for _ in range(8):
             browser.key("Tab", 9)
             found.append(browser.value(focused))
+            assert browser.value(OUTLINE) == "solid 3px", found
         assert any(text.startswith("ps 0") for text in found), found
+        browser.picture("page-focus")
+        # The most first, then the least: what is said is what is seen.
+        head = "document.querySelectorAll('#tasks th')[%d]"
+        for order in ("descending", "ascending", "descending"):
+            browser.value(head % MEMORY + ".firstChild.click()")
+            assert browser.value(head % MEMORY + ".ariaSort") == order
+            sizes = browser.value("last.cluster.tasks.map((t) =>"
+                                  " bytes(t.memory_bytes))")
+            seen = browser.value("[...document.querySelectorAll('#tasks td:"
+                                 "nth-child(%d)')].map((e) => e.textContent)"
+                                 % (MEMORY + 1))
+            assert sorted(seen) == sorted(sizes), (seen, sizes)
+            if len(set(sizes)) == 2:
+                most = max(sizes, key=lambda text: float(text.split()[0]))
+                assert seen.index(most) == (order == "ascending"), seen
+        assert browser.value("document.querySelectorAll('#tasks th[aria-sort]"
+                             "').length") == 1
 
 
 @test(limit=60, **TFD)
@@ -258,18 +287,21 @@ def it_works_with_200_tasks(server):
         cluster.spec["worker"] += ["127.77.0.1:%d" % port
                                    for port in range(2001, 2200)]
         cluster.start("worker", 0)
-        wait_until(lambda: states(read(cluster["worker", 0])[0])
-                   ["worker", 199] == "refused", 10, "all states")
-        browser.open("http://" + cluster["worker", 0].address + "/")
-        browser.until("document.querySelectorAll('#map button').length"
-                      " === 200")
-        milliseconds = browser.value(
-            "(() => { const t = performance.now(); update(last);"
-            " return performance.now() - t; })()")
-        loaded = browser.value("performance.getEntriesByName(location.href)"
-                               ".concat(performance.getEntriesByType("
-                               "'resource')).map(e => e.duration)")
-        print("drawn in %.0f ms, loads %s" % (milliseconds, loaded[:5]))
-        assert milliseconds < 1000 * server.slow, milliseconds
-        browser.picture("page-200-tasks")
+        task = cluster["worker", 0]
+        wait_until(lambda: states(read(task)[0])["worker", 199] == "refused",
+                   10, "all states")
+        took = browser.drawn(
+            "http://" + task.address + "/",
+            "document.querySelectorAll('#map button').length === 200")
+        size = len(read(task)[1])
+        print("200 tasks: drawn after %.0f ms, anything after %.0f ms; "
+              "answers after %s ms; /status.json has %d bytes" % (
+                  took["drawn"], took["first"], ", ".join(
+                      "%s %.0f" % one for one in took["answers"].items()),
+                  size))
+        # 1 s where nothing else runs (tests/bench/sight); tests that run beside
+        # this one take the processors from the browser.
+        assert took["drawn"] < 5000 * server.slow, took
+        assert size < 2000000, size
+        browser.album("page-200-tasks")
         assert not browser.complaints(), browser.complaints()
