@@ -29,8 +29,8 @@ new MutationObserver((_, self) => {
     drawnAfter = performance.now();
   }));
 }).observe(document, { childList: true, subtree: true });"""
-DRAWN = """({ drawn: drawnAfter,
-  first: performance.getEntriesByName('first-contentful-paint')[0].startTime,
+PAINTS = "performance.getEntriesByName('first-contentful-paint')"
+DRAWN = "({ drawn: drawnAfter, first: " + PAINTS + """[0].startTime,
   answers: Object.fromEntries(performance.getEntriesByType('navigation')
     .concat(performance.getEntriesByType('resource'))
     .map((e) => [new URL(e.name).pathname, e.responseEnd - e.requestStart])),
@@ -142,8 +142,10 @@ class Browser:
         anything was, "answers": what each request took, by its path}."""
         script = self.call("Page.addScriptToEvaluateOnNewDocument",
                            source=WATCH % expression)["identifier"]
+        self.open("about:blank")
         self.open(url)
-        self.until("typeof drawnAfter === 'number' && drawnAfter", seconds)
+        self.until("location.href === %s && drawnAfter && %s.length" % (
+            json.dumps(url), PAINTS), seconds)
         self.call("Page.removeScriptToEvaluateOnNewDocument",
                   identifier=script)
         return self.value(DRAWN)
