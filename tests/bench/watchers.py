@@ -11,12 +11,13 @@ import signal
 import threading
 import time
 
-from tests.cluster.cluster import wait_until
+from tests.cluster.cluster import PAUSE, wait_until
 from tests.cluster.server.prometheus import Prometheus
 from tests.cluster.status.browser import Browser
 from tests.cluster.terminal import Terminal
 
 SOON = 60  # the first looks after a pause, at the lowest priority
+LOOK_SECONDS = 0.1  # between questions whether they have looked
 FRAME = b"\x1b[H"  # with which top begins each screen
 
 
@@ -88,7 +89,7 @@ class Watchers:
 
     def __init__(self, cluster, folder, before, tfdctl):
         tasks = list(cluster.tasks.values())
-        self.stack, self.tasks = contextlib.ExitStack(), len(tasks)
+        self.tasks = len(tasks)
         with contextlib.ExitStack() as stack:
             self.prometheus = stack.enter_context(
                 Prometheus(folder, tasks, before))
@@ -100,8 +101,9 @@ class Watchers:
             self.browser.open(self.page)
             self.parents = [one.process.pid for one in (
                 self.prometheus, self.top, self.browser)]
-            self.running, self.looked, self.seconds = True, (0, 0, 0), 0
-            wait_until(lambda: all(self.looks()), SOON, "all to look")
+            self.running, self.rest_seconds = True, 2
+            wait_until(lambda: PAUSE.wait(LOOK_SECONDS) or all(self.looks()),
+                       SOON, "all to look")
             self.stack = stack.pop_all()
 
     def __enter__(self):
@@ -130,15 +132,22 @@ class Watchers:
                    for pid in family(parent))
 
     def pause(self):
-        if self.running:
-            self._signal(signal.SIGSTOP)
+        """Returns after as long a rest as go_on() gave the servers: who has
+        rested gets more of a busy processor."""
+        if not self.running:
+            return
+        self._signal(signal.SIGSTOP)
         self.running = False
+        PAUSE.wait(self.rest_seconds)
 
     def go_on(self):
         """Returns after a look of each."""
         if self.running:
             return
+        began = time.monotonic()
         self._signal(signal.SIGCONT)
         self.running, before = True, self.looks()
-        wait_until(lambda: all(now > was for now, was in zip(
-            self.looks(), before)), SOON, "all to look again")
+        wait_until(lambda: PAUSE.wait(LOOK_SECONDS) or all(
+            now > was for now, was in zip(self.looks(), before)),
+                   SOON, "all to look again")
+        self.rest_seconds = time.monotonic() - began
