@@ -79,7 +79,7 @@ void tfd_stuck_decode(struct tfd_str proto, struct tfd_stuck_answer *out);
 void tfd_stuck_write(enum tfd_log_level level,
                      const struct tfd_stuck_facts *facts);
 /* Writes the line at WARN, at once or when others have said what they wait
- * for; not when one of those is at work.  */
+ * for; not when one of those is at work. */
 void tfd_stuck_ask(struct tfd_worker_service *w,
                    const struct tfd_stuck_facts *facts);
 /* The worker ends: those that are still asked are not told of. */
