@@ -25,7 +25,8 @@ struct cells {
     const struct tfd_ctl *ctl;
     const struct tfd_ctl_column *columns;
     size_t count, row_count;
-    char **text; /* by row, then column */
+    size_t shown; /* of the columns, the first ones */
+    char **text;  /* by row, then column */
     size_t width[COLUMNS_MAX];
     bool right[COLUMNS_MAX]; /* numbers only */
 };
@@ -74,7 +75,7 @@ static void write_number(const json_t *v, enum tfd_ctl_format format,
     char number[TFD_CTL_NUMBER_SIZE];
     double value = json_number_value(v);
 
-    if (format == TFD_CTL_BYTES)
+    if (format == TFD_CTL_BYTES || format == TFD_CTL_SPARE_BYTES)
         snprintf(text, size, "%s", tfd_ctl_bytes(value, number));
     else if (format == TFD_CTL_US)
         snprintf(text, size, "%s", tfd_ctl_time(value, number));
@@ -152,20 +153,26 @@ static bool make_cells(struct cells *t, const json_t *rows)
 
 /* ---- Widths -------------------------------------------------------------- */
 
-/* The widest column loses a character until all fit, or none can. */
+/* The widest column loses a character until all fit, or none can; then spare
+ * ones go. */
 static void fit(struct cells *t, size_t room)
 {
     for (;;) {
-        size_t sum = GAP * (t->count - 1), widest = 0;
+        size_t sum = GAP * (t->shown - 1), widest = 0;
 
-        for (size_t k = 0; k < t->count; k++) {
+        for (size_t k = 0; k < t->shown; k++) {
             sum += t->width[k];
             if (t->width[k] > t->width[widest])
                 widest = k;
         }
-        if (sum <= room || t->width[widest] <= NARROW)
+        if (sum <= room)
             return;
-        t->width[widest]--;
+        if (t->width[widest] > NARROW)
+            t->width[widest]--;
+        else if (t->columns[t->shown - 1].format == TFD_CTL_SPARE_BYTES)
+            t->shown--;
+        else
+            return;
     }
 }
 
@@ -229,7 +236,7 @@ static void put_cell(const struct cells *t, size_t k, const char *text,
 /* Without blanks behind the last cell that has something. */
 static void put_row(const struct cells *t, char *const *texts, bool coloured)
 {
-    size_t shown = t->count;
+    size_t shown = t->shown;
 
     while (shown > 1 && texts[shown - 1] && !*texts[shown - 1])
         shown--;
@@ -244,7 +251,8 @@ static void put_row(const struct cells *t, char *const *texts, bool coloured)
 void tfd_ctl_table(const struct tfd_ctl *c, const json_t *rows,
                    const struct tfd_ctl_column *columns, size_t count)
 {
-    struct cells t = {.ctl = c, .columns = columns, .count = count};
+    struct cells t = {
+        .ctl = c, .columns = columns, .count = count, .shown = count};
     size_t room = tfd_ctl_terminal(c);
 
     t.row_count = json_array_size(rows);
@@ -254,9 +262,9 @@ void tfd_ctl_table(const struct tfd_ctl *c, const json_t *rows,
     }
     if (room > 0)
         fit(&t, room);
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < t.shown; k++)
         put_cell(&t, k, columns[k].title, room > 0 ? "1" : NULL,
-                 k + 1 == count);
+                 k + 1 == t.shown);
     for (size_t i = 0; i < t.row_count; i++)
         put_row(&t, &t.text[i * count], room > 0);
     for (size_t i = 0; i < t.row_count * count; i++)

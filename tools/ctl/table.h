@@ -4,8 +4,9 @@
  *     NAME                                   TYPE  MEMORY
  *     /job:ps/replica:0/task:0/device:CPU:0  CPU   256 MiB
  *
- * On a terminal the columns fit its width, the widest ones are cut, and the
- * head has colour; elsewhere nothing is cut and nothing has colour.
+ * On a terminal the columns fit its width, the widest ones are cut, spare ones
+ * at the end are left out, and the head has colour; elsewhere nothing is cut
+ * and nothing has colour.
  *
  * Threads: one.
  */
@@ -17,6 +18,7 @@
 enum tfd_ctl_format {
     TFD_CTL_PLAIN, /* texts, numbers, booleans as they are */
     TFD_CTL_BYTES,
+    TFD_CTL_SPARE_BYTES, /* the same; at the end: where there is room */
     TFD_CTL_US,
     TFD_CTL_MS,
     TFD_CTL_SECONDS,

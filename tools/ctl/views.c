@@ -52,9 +52,9 @@ static const struct tfd_ctl_column session_columns[] = {
     {"FAILED", "steps_failed", TFD_CTL_PLAIN},
     {"RUNNING", "steps_running", TFD_CTL_PLAIN},
     {"NODES", "nodes", TFD_CTL_PLAIN},
-    {"RECEIVED", "received_bytes", TFD_CTL_BYTES},
-    {"SENT", "sent_bytes", TFD_CTL_BYTES},
     {"MEMORY", "memory_bytes", TFD_CTL_BYTES},
+    {"RECEIVED", "received_bytes", TFD_CTL_SPARE_BYTES},
+    {"SENT", "sent_bytes", TFD_CTL_SPARE_BYTES},
 };
 
 static const struct tfd_ctl_column context_columns[] = {
@@ -66,9 +66,9 @@ static const struct tfd_ctl_column context_columns[] = {
     {"RUNNING", "calls_running", TFD_CTL_PLAIN},
     {"VALUES", "values", TFD_CTL_PLAIN},
     {"FUNCTIONS", "functions", TFD_CTL_PLAIN},
-    {"RECEIVED", "received_bytes", TFD_CTL_BYTES},
-    {"SENT", "sent_bytes", TFD_CTL_BYTES},
     {"MEMORY", "memory_bytes", TFD_CTL_BYTES},
+    {"RECEIVED", "received_bytes", TFD_CTL_SPARE_BYTES},
+    {"SENT", "sent_bytes", TFD_CTL_SPARE_BYTES},
 };
 
 static const struct tfd_ctl_column resource_columns[] = {

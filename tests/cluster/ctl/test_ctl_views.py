@@ -7,7 +7,7 @@ from urllib.request import urlopen
 
 from tests.cluster.client import expect, graph, np, tf
 from tests.cluster.cluster import Cluster, wait_until
-from tests.cluster.ctl.ctl import PROGRAM, document, good
+from tests.cluster.ctl.ctl import PROGRAM, document, good, on_terminal
 from tests.cluster.runner import WITH_PARENT
 from tests.cluster.suite import Skip, test
 from tests.cluster.terminal import Terminal
@@ -81,8 +81,12 @@ def what_sessions_cost_is_shown(cluster):
             assert 2 << 20 <= row["memory_bytes"] < 8 << 20, row
             head, line = good("sessions", at(task)).splitlines()[1:3]
             columns = head.split()[-3:]
-            assert columns == ["RECEIVED", "SENT", "MEMORY"], head
+            assert columns == ["MEMORY", "RECEIVED", "SENT"], head
             assert line.count("MiB") == 2 and row["session"] in line, line
+            for columns, there in ((80, False), (200, True)):
+                shown = on_terminal("sessions", at(task), columns=columns)[0]
+                assert b"MEMORY" in shown and b"2.0 MiB" in shown, shown
+                assert (b"RECEIVED" in shown) == there, shown
     found = document("sessions", at(task))
     assert found == {"sessions": [], "contexts": []}, found
 
