@@ -19,6 +19,8 @@
 
 #define COLUMNS_MAX TFD_QUEUE_COMPONENTS_MAX
 
+#define FIELD_COST_NS 80
+
 struct csv_state {
     char delimiter;
     bool has_quotes;
@@ -276,24 +278,40 @@ static enum tfd_code check_defaults(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-static enum tfd_code csv_compute(struct tfd_kctx *k, struct tfd_status *st)
+static enum tfd_code read_records(void *arg, int64_t begin, int64_t end,
+                                  struct tfd_status *st)
 {
+    struct tfd_kctx *k = arg;
     const struct tfd_tstring *records = tfd_tensor_data(&k->in[0]);
-    const int64_t n = tfd_tensor_elements(&k->in[0]);
     struct splitter s = {.state = k->state};
     enum tfd_code rc = TFD_OK;
 
-    TFD_TRY(check_defaults(k, st));
-    for (int c = 0; c < k->out_count; c++)
-        TFD_TRY(tfd_kctx_output(k, c, (enum tfd_dtype)k->node->out_types[c],
-                                &k->in[0].shape, st));
     tfd_bytes_init(&s.text, TFD_CONVERTED_SIZE_MAX);
-    for (int64_t i = 0; i < n && rc == TFD_OK && !tfd_halted(); i++) {
+    for (int64_t i = begin; i < end && rc == TFD_OK && !tfd_halted(); i++) {
         s.record = tfd_tstring_view(&records[i]);
         rc = read_record(k, &s, i, st);
     }
     tfd_bytes_deinit(&s.text);
     return rc;
+}
+
+/* Threads share the records; a failure is to be that of the first record that
+ * has one, whoever came upon which, so it is looked for again in their order.
+ */
+static enum tfd_code csv_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    const int64_t n = tfd_tensor_elements(&k->in[0]);
+    struct tfd_status any = {0};
+
+    TFD_TRY(check_defaults(k, st));
+    for (int c = 0; c < k->out_count; c++)
+        TFD_TRY(tfd_kctx_output(k, c, (enum tfd_dtype)k->node->out_types[c],
+                                &k->in[0].shape, st));
+    if (tfd_kctx_try(k, n, FIELD_COST_NS * k->out_count, read_records, k,
+                     &any) == TFD_OK)
+        return TFD_OK;
+    tfd_status_clear(&any);
+    return read_records(k, 0, n, st);
 }
 
 /* ---- Shapes -------------------------------------------------------------- */

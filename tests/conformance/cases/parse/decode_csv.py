@@ -37,6 +37,12 @@ def fields(records, defaults=DEFAULTS, kinds=KINDS, **more):
 def csv_fields(side):
     found = {repr(one): fields(one) for one in GOOD + BAD}
     found["none"] = fields(np.zeros([0], object))
+    many = [b"%d,word%d,%d.25" % (i, i * i, i) for i in range(3000)]
+    found["many"] = fields(many)
+    for first, second in ((1, 2999), (1400, 1600), (2900, 2950), (1600, 1700)):
+        some = list(many)
+        some[first], some[second] = b"1,a,x", b"1,a"
+        found["the first of two that fail: %d" % first] = fields(some)
     for quotes in (True, False):
         for one in (b'1,"a",2', b'1,a""b,2', b"1,a\nb,2", b'1"a"2', b'1,",",2'):
             for delimiter in (",", '"'):
