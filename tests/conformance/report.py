@@ -22,7 +22,7 @@ def add_run_options(parser):
                         help="ops tested at a time")
     parser.add_argument("--captures", default="", metavar="CMD",
                         help="of a GPU: a second server, which captures graphs "
-                        "and is asked on its card alone what has a kernel there")
+                        "and is asked on its card what has a kernel there")
 
 
 def select(covers, only):

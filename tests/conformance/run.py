@@ -122,7 +122,7 @@ def coverage():
 
 
 def chosen(only, on_gpu, command):
-    """Name -> function(target); of ops and scenarios function(target, captures),
+    """Name -> function(target); that of an op or a scenario takes captures,
     too."""
     tests = {name: functools.partial(run_op, name, on_gpu) for name in ROWS}
     for found in SCENARIOS:
