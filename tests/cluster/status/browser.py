@@ -6,6 +6,7 @@ import os
 import pathlib
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -60,6 +61,7 @@ class Browser:
              "--user-data-dir=" + self.folder.name,
              "--window-size=%d,%d" % (width, height), "about:blank"],
             pass_fds=(from_us, to_us), stdin=subprocess.DEVNULL,
+            start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(from_us)
         os.close(to_us)
@@ -76,11 +78,19 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         os.close(self.to)
         os.close(self.source)
-        self.folder.cleanup()
+        wait_until(self._removed, 20, "the last of the browser's processes")
+
+    def _removed(self):
+        """Those that it had may write into its folder for a moment yet."""
+        try:
+            self.folder.cleanup()
+        except OSError:
+            return False
+        return True
 
     def _message(self, end):
         while b"\0" not in self.rest:
