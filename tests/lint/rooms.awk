@@ -90,7 +90,7 @@ BEGIN {
     beside["kernels/vector"] = "core random"
     beside["cuda/device"] = "lib"
     beside["cuda/lib"] = "device"
-    beside["daemon/master/service"] = "session"
+    beside["daemon/master/service"] = "record session"
     beside["daemon/master/facts"] = "session"
     beside["daemon/master/session"] = "record remote service"
     beside["daemon/worker/collective"] = "run state"

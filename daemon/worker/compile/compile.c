@@ -96,18 +96,6 @@ static void count_memory(struct tfd_exec *e, size_t *memory)
     tfd_exec_count(e, e->size);
 }
 
-void tfd_exec_count(const struct tfd_exec *e, size_t size)
-{
-    if (e->memory)
-        (void)TFD_COUNTER_ADD(e->memory, size);
-}
-
-void tfd_exec_uncount(const struct tfd_exec *e, size_t size)
-{
-    if (e->memory)
-        (void)TFD_COUNTER_SUB(e->memory, size);
-}
-
 enum tfd_code tfd_exec_compile(const struct tfd_compile_env *env,
                                struct tfd_graph *take_graph,
                                struct tfd_exec **out, struct tfd_status *st)

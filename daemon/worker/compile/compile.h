@@ -8,6 +8,7 @@
 #ifndef TFD_DAEMON_WORKER_COMPILE_H
 #define TFD_DAEMON_WORKER_COMPILE_H
 
+#include "common/base/atomic.h"
 #include "daemon/worker/compile/exec.h"
 
 /* Makes the state of a kernel that the session's graphs share by node name, or
@@ -42,8 +43,17 @@ enum tfd_code tfd_exec_compile(const struct tfd_compile_env *env,
                                struct tfd_status *st) TFD_MUST_USE;
 void tfd_exec_free(struct tfd_exec *e);
 /* Something of so many bytes is kept with it, and is not any more. */
-void tfd_exec_count(const struct tfd_exec *e, size_t size);
-void tfd_exec_uncount(const struct tfd_exec *e, size_t size);
+static inline void tfd_exec_count(const struct tfd_exec *e, size_t size)
+{
+    if (e->memory)
+        (void)TFD_COUNTER_ADD(e->memory, size);
+}
+
+static inline void tfd_exec_uncount(const struct tfd_exec *e, size_t size)
+{
+    if (e->memory)
+        (void)TFD_COUNTER_SUB(e->memory, size);
+}
 
 /* Runs prepare(); *state has state_size bytes or is NULL when that is 0. */
 enum tfd_code tfd_exec_prepare(const struct tfd_kernel *k,
