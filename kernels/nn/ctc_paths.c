@@ -108,6 +108,12 @@ TFD_VECTOR double add_logs(double a, double b)
     return least == -(double)INFINITY ? most : sum;
 }
 
+/* What may be, by stay or skip; a sum with log(0) would let a NaN pass. */
+TFD_VECTOR double only(double x, double may)
+{
+    return may < 0 ? may : x;
+}
+
 /* One step of all symbols, from the neighbour on one side: those who stay, who
  * come from the next place, and past one. */
 struct moves {
@@ -123,8 +129,8 @@ TFD_SIMD_LOOP(sum_moves)
     const double *stay = w->stay, *skip = w->skip, *chance = w->chance;
 
     for (int64_t u = begin; u < end; u++)
-        to[u] = chance[u] + add_logs(add_logs(same[u] + stay[u], next[u]),
-                                     past[u] + skip[u]);
+        to[u] = chance[u] + add_logs(add_logs(only(same[u], stay[u]), next[u]),
+                                     only(past[u], skip[u]));
 }
 TFD_SIMD_CLONES_WIDE(sum_moves)
 
@@ -153,9 +159,10 @@ static void move(const struct item *m, struct moves w, int64_t begin,
         return;
     }
     for (int64_t u = begin; u < end; u++)
-        w.to[u] = w.chance[u] +
-                  tfd_ctc_add(tfd_ctc_add(w.same[u] + w.stay[u], w.next[u]),
-                              w.past[u] + w.skip[u]);
+        w.to[u] =
+            w.chance[u] +
+            tfd_ctc_add(tfd_ctc_add(only(w.same[u], w.stay[u]), w.next[u]),
+                        only(w.past[u], w.skip[u]));
 }
 
 static double *clear_row(const struct item *m, double *rows, int64_t t)
@@ -321,9 +328,9 @@ enum tfd_code tfd_ctc_paths_measure(const struct tfd_ctc_item *i, double *loss,
     backward(&m);
     all = all_paths(&m, 0);
     /* Without a path the gradient is what the probabilities are. */
-    if (all != -(double)INFINITY && i->inputs->dtype == TFD_FLOAT)
+    if (i->inputs->dtype == TFD_FLOAT && all > -(double)INFINITY)
         differentiate(&m, all);
-    else if (all != -(double)INFINITY)
+    else if (all != -(double)INFINITY) /* NaN is also that of other classes */
         differentiate_exactly(&m, all);
     *loss = -all;
     tfd_buffer_unref(b);

@@ -1,4 +1,6 @@
 """Cases of kernels/nn/ctc_loss.c."""
+import numpy as np
+
 from tests.conformance.inputs import Data, x
 from tests.conformance.table import bad, c, once, row
 
@@ -29,6 +31,9 @@ row("CTCLoss", [
     c(x(6, 2, 4), PLACES, LABELS, [3, 2]),
     c(x(6, 2, 4), PLACES, [0, 1, 9, 2, 3], [6, 5]),
     c(x(1, 2, 3), [[0, 0], [1, 0]], [0, 1], [1, 1]),
+    # Without a number there is no gradient, of classes that no label has, too.
+    once([[[1, 2, 0]], [[np.nan, 1, 0]]], [[0, 0], [0, 1]], [1, 1], [2]),
+    once([[[1, 2, 0]], [[np.nan, 1, 0]]], [[0, 0], [0, 1]], [0, 1], [2]),
     c(x(12, 3, 30), LONG, [(7 * i + i // 4) % 29 for i in range(27)],
       [12, 10, 11]),
     once(x(150, 2, 40), [[b, i] for b in range(2) for i in range(40)],
