@@ -42,8 +42,10 @@ TFD_VECTOR void bend_tile(const struct tfd_lstm *l, const float *gate,
     const int64_t n = l->cell, at_c = l->at_c * n, at_f = l->at_f * n;
     const float clip = l->clip > 0 ? l->clip : INFINITY;
     const float forget_bias = l->forget_bias, *b = l->b + first;
-    const float *wci = l->wci + first, *wcf = l->wcf + first;
-    const float *wco = l->wco + first;
+    /* Without peepholes they may be of no elements, and NULL. */
+    const float *wci = peephole ? l->wci + first : NULL;
+    const float *wcf = peephole ? l->wcf + first : NULL;
+    const float *wco = peephole ? l->wco + first : NULL;
 
     for (int64_t c = 0; c < count; c++) {
         float sum;

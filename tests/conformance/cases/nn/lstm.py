@@ -32,6 +32,9 @@ row("LSTMBlockCell", [
     c(*cell(2, 3, 4), **FREE), c(*cell(2, 3, 17), **PEEP),
     c(*cell(2, 3, 4, wci=(0,), wcf=(7,))), c(*cell(2, 0, 4)),
     once(*cell(33, 40, 70), **PEEP),
+    # More units than are computed at a time.
+    once(*cell(2, 3, 128), **PEEP), once(*cell(3, 5, 130), **PEEP),
+    once(*cell(2, 3, 257, wci=(0,), wcf=(0,), wco=(0,))),
     bad(*cell(2, 3, 4, cs_prev=(3, 4))), bad(*cell(2, 3, 4, h_prev=(3, 4))),
     bad(*cell(2, 3, 4, h_prev=(2, 5))), bad(*cell(2, 3, 4, w=(6, 16))),
     bad(*cell(2, 3, 4, w=(7, 17))), bad(*cell(2, 3, 4, b=(15,))),
