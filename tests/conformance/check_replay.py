@@ -294,6 +294,23 @@ def both_servers_are_asked(shop):
         assert verdict.passed == 2 - len(wanted), (plain, captures)
 
 
+def a_server_without_its_card_is_told(shop):
+    """The one that captures has no kernel there: it is asked for nothing."""
+    node, kernels = floats_on_both(shop)
+    trial = judge.Trial(
+        label="case", kind="float32", runs=1, tol=1, check="value",
+        end=None, fetches=["y"], pinned=["y"], want=[np.float32(1)])
+    answers = {devices.GPU: 1, devices.CPU: 1}
+    verdict = devices.both_verdicts(
+        [trial], {"y": node}.get,
+        lambda target: functools.partial(Answers, answers), "plain", "captures",
+        {"plain": kernels,
+         "captures": devices.Kernels("Add CPU host T=float\n")}.get)
+    assert verdict.failures == [
+        "captures: it has kernels on cpu only float32, not on gpu float32"], (
+            verdict.failures)
+
+
 def scenarios_run_on_both_devices(shop):
     """As both_devices_are_asked; unplaced they are always right."""
     from tests.conformance import pinned, table  # these need TensorFlow
@@ -550,8 +567,8 @@ TESTS = (
     a_server_that_is_not_there_fails,
     types_that_tensorflow_has_are_told,
     rows_have_the_devices_that_were_recorded, both_devices_are_asked,
-    both_servers_are_asked, scenarios_run_on_both_devices,
-    operations_of_scenarios_are_pinned)
+    both_servers_are_asked, a_server_without_its_card_is_told,
+    scenarios_run_on_both_devices, operations_of_scenarios_are_pinned)
 
 
 def main():

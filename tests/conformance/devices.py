@@ -178,4 +178,15 @@ def both_verdicts(trials, node_of, side_on, target, captures,
     if more:
         verdict.passed += more.passed
         verdict.failures += captured(more.failures)
+        verdict.failures += captured(placed_otherwise(
+            more.column.rows(), verdict.column.rows()))
     return verdict
+
+
+def placed_otherwise(rows, wanted):
+    """A failure, where a server that found no card, as when another one has
+    all of its memory, would be asked for nothing, and so be right."""
+    if rows == wanted:
+        return []
+    return ["it has kernels on %s, not on %s" % (
+        column_text(rows), column_text(wanted))]

@@ -61,8 +61,10 @@ def run_scenario(found, on_gpu, target, captures=""):
     kernels = Kernels.of(target)
     passed, failures = pinned.Verdict(found, target).run(kernels, want)
     if captures and kernels.has_on_card(found.ops):
-        more, wrong = pinned.Verdict(found, captures).run(
-            Kernels.of(captures), want)
+        others = Kernels.of(captures)
+        more, wrong = pinned.Verdict(found, captures).run(others, want)
+        if not others.has_on_card(found.ops):
+            wrong = [*wrong, "it has no kernel on a card"]
         passed, failures = passed + more, failures + captured(wrong)
     return passed, failures, pinned.column_text_of(found.ops, kernels)
 
