@@ -59,6 +59,9 @@ struct tfd_stuck_watch {
     struct tfd_timer timer;
     struct question *questions;
     int asking;
+    /* Of the steps that may be asked after, by their order: how many this look
+     * has come by, with which it begins, and the first it had no room for. */
+    int passed, first, left_out;
 };
 
 /* ---- The line ------------------------------------------------------------ */
@@ -311,6 +314,21 @@ static bool is_asked(const struct tfd_stuck_watch *w, int64_t step)
     return false;
 }
 
+/* Steps that are old and move, as many as there are questions, would else keep
+ * all others from being asked after. */
+static bool has_turn(struct tfd_stuck_watch *w)
+{
+    int at = w->passed++;
+
+    if (at < w->first)
+        return false;
+    if (w->asking < QUESTIONS_MAX)
+        return true;
+    if (w->left_out < 0)
+        w->left_out = at;
+    return false;
+}
+
 /* Answers come later: what a question ends with walks over the steps, too. */
 static void begin_question(void *ctx, const struct tfd_master_step_facts *f)
 {
@@ -318,8 +336,8 @@ static void begin_question(void *ctx, const struct tfd_master_step_facts *f)
     struct question *q;
 
     if (f->age_us < w->o.stuck_after_us || f->pending == 0 ||
-        *f->stuck == TFD_STEP_STUCK || f->plan->partial ||
-        w->asking == QUESTIONS_MAX || is_asked(w, f->id))
+        *f->stuck == TFD_STEP_STUCK || f->plan->partial || !has_turn(w) ||
+        is_asked(w, f->id))
         return;
     q = new_question(w, f);
     if (!q)
@@ -356,7 +374,10 @@ static void look(struct tfd_timer *t)
         TFD_CONTAINER_OF(t, struct tfd_stuck_watch, timer);
     const struct question *before = w->questions;
 
+    w->passed = 0;
+    w->left_out = -1;
     tfd_session_facts_steps(w->o.master, begin_question, w);
+    w->first = w->left_out < 0 ? 0 : w->left_out; /* the others' turn is next */
     settle_new(w, before);
     start_look(w);
 }

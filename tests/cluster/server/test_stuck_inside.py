@@ -5,7 +5,7 @@ from tensorflow.python.ops import functional_ops
 from tests.cluster.client import graph, kept_session, plain_config, tf
 from tests.cluster.cluster import Cluster, tensorflow_server, wait_until
 from tests.cluster.eager.test_eager_losses import program
-from tests.cluster.server.test_log import events, wait_event
+from tests.cluster.server.test_log import JSON, events, wait_event
 from tests.cluster.server.test_stuck import SOON, STUCK, Waiting
 from tests.cluster.status.document import read
 from tests.cluster.suite import test
@@ -281,6 +281,34 @@ def what_goes_on_is_not_stuck(server):
         session.run(iterator.initializer)
         assert session.run(element) == 400000
         assert not events(worker, "step_stuck")
+
+
+@test(limit=60, tfd_only=True)
+def among_others_that_move(server):
+    """More steps go on for long than are asked after at once: the one that is
+    stuck has its turn, and its master warns."""
+    with Cluster(server, [JSON, "--stuck_after=1s"], ps=1,
+                 worker=1) as cluster, graph():
+        worker = cluster["worker", 0]
+        with tf.device("/job:ps/task:0"):
+            stuck = tf.FIFOQueue(1, tf.float32, [()], shared_name="stuck")
+            queue = tf.FIFOQueue(90, tf.float32, [()], shared_name="moving")
+            feed = queue.enqueue_many(tf.ones([30]))
+            moving = tf.while_loop(lambda i: i < 1e6,
+                                   lambda i: i + queue.dequeue(), [0.0])
+            take = stuck.dequeue(name="take").op
+        session = kept_session(worker.target, config=plain_config())
+        waiting = [Waiting(session, take)]
+        waiting += [Waiting(session, moving) for _ in range(30)]
+        wait_until(lambda: session.run(feed) or told_once(cluster), SOON,
+                   "a stuck step in a log")
+        (told,) = told_once(cluster)
+        assert told in events(worker, "step_stuck"), told
+        assert told["waits"].endswith(
+            "take: QueueDequeueV2 of queue stuck in ps (0 of 1)"), told
+        session.close()
+        for step in waiting:
+            step.end()
 
 
 @test(limit=60, tfd_only=True)
