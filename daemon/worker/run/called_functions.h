@@ -34,6 +34,7 @@ struct tfd_lasting_host {
     /* The session whose devices a world has. */
     void (*hold)(void *session);              /* any thread */
     void (*let_go)(void *session);            /* loop thread */
+    uint64_t *(*calls_of)(void *session);     /* its count of them; atomic */
     void (*less)(struct tfd_lasting_host *h); /* loop thread: a call, a world */
 };
 

@@ -85,6 +85,7 @@ tfd_lasting_world_new(const struct tfd_function_table *of,
     w->freed.run = free_world;
     tfd_shared_states_init(&w->states);
     w->host->hold(w->session);
+    w->calls = w->host->calls_of(w->session);
     TFD_COUNTER_ADD(&w->host->worlds, 1);
     return w;
 }
@@ -175,6 +176,7 @@ void tfd_lasting_end(struct tfd_rt_function *f)
 
 int64_t tfd_lasting_step_id(struct tfd_rt_function *f)
 {
+    TFD_COUNTER_ADD(f->table->world->calls, 1);
     return FIRST_STEP_ID +
            (int64_t)TFD_COUNTER_ADD(&f->table->host->step_id, 1);
 }

@@ -25,6 +25,7 @@ struct tfd_lasting_world {
     struct tfd_shared_states states;
     struct tfd_lasting_host *host;
     void *session;
+    uint64_t *calls; /* of that session's worlds, so far; atomic */
     struct tfd_post freed;
 };
 

@@ -284,7 +284,7 @@ static void look_at_calls(struct look *l, struct tfd_step *s)
 static void look_at_datasets(struct look *l, const struct tfd_worker_service *w,
                              const struct tfd_task_session *session)
 {
-    add_mark(l, TFD_LOAD_RELAXED(&w->lasting.step_id));
+    add_mark(l, TFD_LOAD_RELAXED(&session->lasting_calls));
     for (struct tfd_step *c = w->lasting.running; c && !l->at_work; c = c->next)
         if (c->function->table->world->session == session)
             look_at_calls(l, c);

@@ -43,6 +43,7 @@ struct tfd_task_session {
     struct tfd_graph_entry *graphs; /* registered */
     struct tfd_shared_states states;
     size_t memory; /* atomic: of its graphs, their functions and steps */
+    uint64_t lasting_calls; /* atomic: that datasets have made (lasting.h) */
 };
 
 struct tfd_task_session_options {

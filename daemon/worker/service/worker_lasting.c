@@ -20,6 +20,13 @@ static void let_go_session(void *session)
     tfd_task_session_let_go(session);
 }
 
+static uint64_t *calls_of_session(void *session)
+{
+    struct tfd_task_session *s = session;
+
+    return &s->lasting_calls;
+}
+
 static void less_lasting(struct tfd_lasting_host *h)
 {
     struct tfd_worker_service *w =
@@ -52,6 +59,7 @@ enum tfd_code tfd_worker_make_lasting(struct tfd_worker_service *w,
     w->lasting.drop = tfd_lasting_world_let_go;
     w->lasting.hold = hold_session;
     w->lasting.let_go = let_go_session;
+    w->lasting.calls_of = calls_of_session;
     w->lasting.less = less_lasting;
     w->crew_idle.run = crew_idle;
     w->crew = tfd_crew_new(TFD_CREW_MAX, st);

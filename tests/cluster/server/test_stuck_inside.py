@@ -312,6 +312,31 @@ def among_others_that_move(server):
 
 
 @test(limit=60, tfd_only=True)
+def beside_another_sessions_dataset(server):
+    """What that calls says nothing of this one's."""
+    with Cluster(server, STUCK, worker=1) as cluster:
+        worker = cluster["worker", 0]
+        with graph():
+            data = tf.data.Dataset.range(1 << 40).map(lambda i: i + 1)
+            busy = tf.data.make_initializable_iterator(data)
+            element = busy.get_next()
+            other = kept_session(worker.target, config=plain_config())
+            other.run(busy.initializer)
+        with graph():
+            queue = tokens()
+            data = tf.data.Dataset.range(1).map(lambda i: queue.dequeue())
+            iterator = tf.data.make_initializable_iterator(data)
+            get, feed = iterator.get_next(name="get"), queue.enqueue(1.0)
+            session = kept_session(worker.target, config=plain_config())
+            session.run(iterator.initializer)
+            waiting = Waiting(session, get)
+            wait_until(lambda: other.run(element) and events(
+                worker, "step_stuck"), SOON, "a stuck step in a log")
+            session.run(feed)
+            assert waiting.end() == 1
+
+
+@test(limit=60, tfd_only=True)
 def a_part_elsewhere_alone(server):
     """The master's task has no part of the step, and warns for it."""
     with Cluster(server, STUCK, ps=1, worker=1) as cluster, graph():

@@ -14,6 +14,7 @@
 
 struct session {
     int held;
+    uint64_t calls;
 };
 
 static struct session session;
@@ -32,6 +33,11 @@ static void let_go_session(void *s)
     ((struct session *)s)->held--;
 }
 
+static uint64_t *calls_of_session(void *s)
+{
+    return &((struct session *)s)->calls;
+}
+
 static void count_less(struct tfd_lasting_host *h)
 {
     (void)h;
@@ -43,12 +49,14 @@ static int begin(void **state)
     const struct tfd_compile_env env = {.session = &session};
 
     (void)state;
-    session.held = told = 0;
+    session = (struct session){0};
+    told = 0;
     host = (struct tfd_lasting_host){
         .loop = tfd_loop_new(NULL),
         .drop = tfd_lasting_world_let_go,
         .hold = hold_session,
         .let_go = let_go_session,
+        .calls_of = calls_of_session,
         .less = count_less,
     };
     graph = tfd_graph_new(NULL, NULL);
@@ -204,6 +212,7 @@ static void calls_are_steps_of_their_own(void **state)
     (void)state;
     assert_true(first < 0 && second < 0);
     assert_true(first != second);
+    assert_int_equal(session.calls, 2);
     tfd_lasting_world_let_go(w);
     tfd_loop_settle(host.loop);
 }
