@@ -25,7 +25,7 @@ struct tfd_stuck_question {
     struct tfd_stuck_facts facts;
     int asked[HOPS_MAX]; /* peers */
     int hops;
-    bool runs; /* the part of who was asked last */
+    bool moves; /* the part of who was asked last */
 };
 
 /* ---- Lines and messages -------------------------------------------------- */
@@ -123,7 +123,7 @@ static void end_question(struct tfd_stuck_question *q)
     while (*at != q)
         at = &(*at)->next;
     *at = q->next;
-    if (q->runs || !still_waits(q->worker, q->facts.step))
+    if (q->moves || !still_waits(q->worker, q->facts.step))
         forget_telling(q->worker, q->facts.step);
     else
         tfd_stuck_write(TFD_LOG_WARN, &q->facts);
@@ -156,14 +156,23 @@ static void add_answer(struct tfd_stuck_facts *f, const char *what,
              what, TFD_STR_ARG(text));
 }
 
+/* At work, or waits anew again and again. */
+static bool has_moved(const struct tfd_stuck_question *q,
+                      const struct tfd_stuck_answer *a)
+{
+    uint64_t limit_us = q->worker->options.stuck_after_us;
+
+    return a->runs || (a->facts.ops > 0 && a->facts.waited_us < limit_us);
+}
+
 static void read_answer(struct tfd_stuck_question *q, struct tfd_str proto)
 {
     struct tfd_stuck_answer a;
 
     tfd_stuck_decode(proto, &a);
-    q->runs = a.runs;
+    q->moves = has_moved(q, &a);
     memcpy(q->facts.owes, a.facts.owes, sizeof(q->facts.owes));
-    if (a.runs)
+    if (q->moves)
         q->facts.owes[0] = '\0';
     add_answer(&q->facts, *a.facts.waits ? "" : "nothing waits",
                tfd_str_of(a.facts.waits));

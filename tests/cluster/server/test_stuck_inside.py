@@ -387,6 +387,37 @@ def a_master_that_does_not_ask(server):
 
 
 @test(limit=60, tfd_only=True)
+def a_cause_that_moves_where_no_master_asks(server):
+    """A task waits for the end of another one's loop, which takes token after
+    token.  Two steps that are stuck tell when it would have warned."""
+    with Cluster(server, start=False, ps=1, worker=2) as cluster, graph():
+        cluster.start("ps", 0, flags=STUCK)
+        cluster.start("worker", 0, flags=[STUCK[0], "--stuck_after=0"])
+        cluster.start("worker", 1, flags=STUCK)
+        with tf.device("/job:ps/task:0"):
+            queue = tokens()
+            feed = queue.enqueue(1.0)
+            end = tf.while_loop(lambda i: i < 1e6,
+                                lambda i: i + queue.dequeue(), [0.0])
+        with tf.device("/job:worker/task:1"):
+            used = tf.negative(end, name="used").op
+            takes = [tf.FIFOQueue(1, tf.float32, [()]).dequeue(
+                name="stuck%d" % i).op for i in range(2)]
+        session = kept_session(cluster["worker", 0].target,
+                               config=plain_config())
+        waiting = [Waiting(session, used)]
+        for count, take in enumerate(takes, 1):
+            waiting.append(Waiting(session, take))
+            wait_until(lambda: session.run(feed) or told_once(cluster)[
+                count - 1:], SOON, "%d stuck steps in a log" % count)
+        told = [e["waits"].partition(":")[0] for e in told_once(cluster)]
+        assert told == ["stuck0", "stuck1"], told
+        session.close()
+        for step in waiting:
+            step.end()
+
+
+@test(limit=60, tfd_only=True)
 def a_master_that_is_no_tfd(server):
     with Cluster(server, STUCK, ps=1, worker=1, others={
             ("worker", 0): tensorflow_server(server.slow)}) as cluster:
