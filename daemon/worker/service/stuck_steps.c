@@ -56,19 +56,31 @@ static bool tell_stuck(struct tfd_worker_service *worker,
     return true;
 }
 
+/* True when nothing has moved since it was last looked at. */
+static bool look_again(const struct tfd_worker_service *worker,
+                       struct tfd_step *s, uint64_t now,
+                       struct tfd_step_waits *w)
+{
+    tfd_step_waits_look(worker, s, w);
+    if (w->mark != 0 && w->mark == s->waits_mark)
+        return true;
+    s->waits_mark = w->mark;
+    s->waits_since_us = now;
+    return false;
+}
+
 static void look_at_step(struct tfd_worker_service *worker, struct tfd_step *s,
                          uint64_t now)
 {
     uint64_t limit_us = worker->options.stuck_after_us;
     struct tfd_step_waits w;
 
-    tfd_step_waits_look(worker, s, &w);
-    if (w.mark == 0 || w.mark != s->waits_mark) {
-        s->waits_mark = w.mark;
-        s->waits_since_us = now;
-    } else if (!s->waits_told && now - s->waits_since_us >= limit_us) {
-        s->waits_told = tell_stuck(worker, s, &w, now - s->waits_since_us);
-    }
+    if (!look_again(worker, s, now, &w) || s->waits_told ||
+        now - s->waits_since_us < limit_us)
+        return;
+    s->waits_told = true; /* first: who tells may find that it moves */
+    if (!tell_stuck(worker, s, &w, now - s->waits_since_us))
+        s->waits_told = false;
 }
 
 static void start_look(struct tfd_worker_service *w)
@@ -119,7 +131,8 @@ static int64_t asked_for(struct tfd_str proto, struct tfd_status *st)
 }
 
 /* Of the parts here one that waits is told; the others, if there are any, wait
- * for as long, or are at work. */
+ * for as long, or are at work.  Who is asked again and again says since when,
+ * even if it looks for nothing itself. */
 static void look_for_answer(struct tfd_worker_service *w, int64_t step,
                             enum asked who, struct tfd_stuck_answer *out)
 {
@@ -133,9 +146,9 @@ static void look_for_answer(struct tfd_worker_service *w, int64_t step,
         if (s->id != step)
             continue;
         s->waits_asked = who;
-        tfd_step_waits_look(w, s, &waits);
+        (void)look_again(w, s, now, &waits);
         out->runs |= waits.mark == 0;
-        waited_us = waits.mark == s->waits_mark ? now - s->waits_since_us : 0;
+        waited_us = now - s->waits_since_us;
         if (out->facts.ops == 0 && waits.ops > 0)
             fill_facts(&out->facts, s, &waits, waited_us);
         else if (waited_us < out->facts.waited_us)

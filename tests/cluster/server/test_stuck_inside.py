@@ -387,6 +387,26 @@ def a_master_that_does_not_ask(server):
 
 
 @test(limit=60, tfd_only=True)
+def a_task_that_looks_for_nothing(server):
+    """It is asked, and says since when its part waits."""
+    with Cluster(server, start=False, ps=1, worker=1) as cluster, graph():
+        cluster.start("ps", 0, flags=[STUCK[0], "--stuck_after=0"])
+        cluster.start("worker", 0, flags=STUCK)
+        with tf.device("/job:ps/task:0"):
+            queue = tokens()
+            take, feed = queue.dequeue(name="take").op, queue.enqueue(1.0)
+        session = kept_session(cluster["worker", 0].target,
+                               config=plain_config())
+        waiting = Waiting(session, take)
+        told = wait_event(cluster["worker", 0], "step_stuck")
+        assert told["level"] == "warn", told
+        assert told["waits"].endswith("take" + EMPTY.replace("worker", "ps"))
+        session.run(feed)
+        waiting.end()
+        assert not events(cluster["ps", 0], "step_stuck")
+
+
+@test(limit=60, tfd_only=True)
 def a_cause_that_moves_where_no_master_asks(server):
     """A task waits for the end of another one's loop, which takes token after
     token.  Two steps that are stuck tell when it would have warned."""
