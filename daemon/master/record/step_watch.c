@@ -109,11 +109,16 @@ static struct tfd_watched_step *begin_watched(struct tfd_tracer *t,
     return step;
 }
 
+static bool is_too_large(const struct tfd_bytes *stats)
+{
+    return stats->failed || stats->size > TFD_TRACED_STEP_SIZE_MAX;
+}
+
 static void put_metadata(struct tfd_bytes *b, const struct tfd_bytes *stats)
 {
     size_t mark;
 
-    if (stats->failed || stats->size > TFD_TRACED_STEP_SIZE_MAX) {
+    if (is_too_large(stats)) {
         tfd_pb_put_bool(b, STEP(too_large), true);
         return;
     }
@@ -145,7 +150,8 @@ static void keep_watched(struct tfd_step_watch *w,
                          const struct tfd_watched_step *step,
                          const struct tfd_step_watched *x)
 {
-    size_t size = step->trace->stats.size;
+    const struct tfd_bytes *stats = &step->trace->stats;
+    size_t size = is_too_large(stats) ? 0 : stats->size;
 
     w->full |= w->steps.size + size + BESIDE_STATS > TFD_TRACED_STEPS_SIZE_MAX;
     if (w->full)

@@ -235,6 +235,32 @@ static void test_steps_beyond_those_at_once_are_passed(void **state)
     assert_string_equal(rig.why, "");
 }
 
+/* Its stats are not kept, so they leave the room to others. */
+static void test_a_clients_large_trace_takes_no_room(void **state)
+{
+    struct tfd_run_trace own = {.timeline = true};
+    struct tfd_run_trace *trace = &own;
+    struct tfd_watched_step *step;
+    size_t size = TFD_TRACED_STEPS_SIZE_MAX + MIB;
+
+    (void)state;
+    start(2, "");
+    tfd_bytes_init(&own.stats, size);
+    (void)tfd_bytes_extend(&own.stats, size);
+    assert_false(own.stats.failed);
+    memset(own.stats.data, 0, size);
+    step = begin("s", &trace);
+    end(step, 1, TFD_OK);
+    assert_int_equal(rig.dones, 0);
+    run_step(2, MIB);
+    assert_int_equal(rig.dones, 1);
+    assert_int_equal(rig.steps, 2);
+    assert_int_equal(rig.too_large, 1);
+    assert_int_equal(rig.stats, MIB);
+    assert_string_equal(rig.why, "");
+    tfd_bytes_deinit(&own.stats);
+}
+
 static void test_what_is_kept_is_bounded(void **state)
 {
     (void)state;
@@ -262,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_other_sessions_do_not_count),
         cmocka_unit_test(test_steps_that_end_too_late_are_dropped),
         cmocka_unit_test(test_steps_beyond_those_at_once_are_passed),
+        cmocka_unit_test(test_a_clients_large_trace_takes_no_room),
         cmocka_unit_test(test_what_is_kept_is_bounded),
     };
 
