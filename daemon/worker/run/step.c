@@ -204,6 +204,7 @@ void tfd_step_reset(struct tfd_step *s)
     s->waits_mark = s->waits_since_us = 0;
     s->waits_told = false;
     s->waits_asked = 0;
+    s->waits_asked_us = 0;
     s->runs++;
     s->aborted = s->is_ended = s->cancelled = s->begin = false;
     s->cancels = NULL;

@@ -170,7 +170,8 @@ struct tfd_step {
      * whether that was told. */
     uint64_t waits_mark, waits_since_us;
     bool waits_told;
-    int waits_asked;       /* who has asked: stuck_steps.c */
+    int waits_asked; /* who has asked last, and when: stuck_steps.c */
+    uint64_t waits_asked_us;
     struct tfd_step *next; /* in its graph's lists */
     struct tfd_step *previous;
 };

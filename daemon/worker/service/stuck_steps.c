@@ -38,20 +38,28 @@ static void fill_facts(struct tfd_stuck_facts *f, const struct tfd_step *s,
     snprintf(f->owes, sizeof(f->owes), "%s", w->owes);
 }
 
+/* Since it waits: who asked before then may ask no more. */
+static enum asked asked_by(const struct tfd_step *s)
+{
+    return s->waits_asked_us > s->waits_since_us ? (enum asked)s->waits_asked
+                                                 : NOBODY;
+}
+
 /* False: its master may still ask, and would say more. */
 static bool tell_stuck(struct tfd_worker_service *worker,
                        const struct tfd_step *s, const struct tfd_step_waits *w,
                        uint64_t waited_us)
 {
     uint64_t late_us = 2 * worker->options.stuck_after_us + MASTER_LATE_US;
+    enum asked asked = asked_by(s);
     struct tfd_stuck_facts facts;
 
-    if (s->run->master_tells && s->waits_asked == NOBODY && waited_us < late_us)
+    if (s->run->master_tells && asked == NOBODY && waited_us < late_us)
         return false;
     fill_facts(&facts, s, w, waited_us);
-    if (!s->run->master_tells || s->waits_asked == NOBODY)
+    if (!s->run->master_tells || asked == NOBODY)
         tfd_stuck_ask(worker, &facts);
-    else if (s->waits_asked == A_TASK)
+    else if (asked == A_TASK)
         tfd_stuck_write(TFD_LOG_INFO, &facts);
     return true;
 }
@@ -145,7 +153,8 @@ static void look_for_answer(struct tfd_worker_service *w, int64_t step,
 
         if (s->id != step)
             continue;
-        s->waits_asked = who;
+        s->waits_asked = (int)who;
+        s->waits_asked_us = now;
         (void)look_again(w, s, now, &waits);
         out->runs |= waits.mark == 0;
         waited_us = now - s->waits_since_us;

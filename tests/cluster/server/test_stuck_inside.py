@@ -5,9 +5,11 @@ from tensorflow.python.ops import functional_ops
 from tests.cluster.client import graph, kept_session, plain_config, tf
 from tests.cluster.cluster import Cluster, tensorflow_server, wait_until
 from tests.cluster.eager.test_eager_losses import program
+from tests.cluster.raw import Raw
 from tests.cluster.server.test_log import JSON, events, wait_event
 from tests.cluster.server.test_stuck import SOON, STUCK, Waiting
 from tests.cluster.status.document import read
+from tests.cluster.stream import varint
 from tests.cluster.suite import test
 
 EMPTY = ": QueueDequeueV2 of queue tokens in worker (0 of 9)"
@@ -384,6 +386,34 @@ def a_master_that_does_not_ask(server):
         assert told["level"] == "warn", told
         assert told["waits"].startswith("take: QueueDequeueV2 of "), told
         assert not events(cluster["worker", 0], "step_stuck")
+
+
+@test(limit=60, tfd_only=True)
+def one_that_was_asked_before_it_was_stuck(server):
+    """Somebody asks once, while the step moves, and never again."""
+    with Cluster(server, start=False, ps=1, worker=1) as cluster, graph():
+        cluster.start("ps", 0, flags=[JSON, "--stuck_after=1s"])
+        cluster.start("worker", 0, flags=[STUCK[0], "--stuck_after=0"])
+        ps = cluster["ps", 0]
+        with tf.device("/job:ps/task:0"):
+            queue = tokens()
+            feed = queue.enqueue(1.0)
+            with tf.control_dependencies([queue.dequeue(name="first")]):
+                take = queue.dequeue(name="take").op
+        session = kept_session(cluster["worker", 0].target,
+                               config=plain_config())
+        waiting = Waiting(session, take)
+        (step,) = wait_until(lambda: read(
+            cluster["worker", 0])[0]["steps"]["list"], SOON, "a step")
+        request = b"\x08" + varint(int(step["step"]))
+        wait_until(lambda: b"first" in Raw(ps.address).bytes(
+            "/tfd.Peer/GetStepWaits", request), SOON, "what it waits for")
+        session.run(feed)
+        told = wait_event(ps, "step_stuck")
+        assert told["level"] == "warn", told
+        assert told["waits"].startswith("take: "), told
+        session.run(feed)
+        waiting.end()
 
 
 @test(limit=60, tfd_only=True)
