@@ -56,10 +56,11 @@ static inline uint64_t load_bytes(const char *bytes, size_t size)
  * loop over the bytes is slower than all rounds. */
 static inline uint64_t load_tail(const char *bytes, size_t size, size_t left)
 {
-    const char *at = bytes + size - left;
+    const char *at;
 
     if (left == 0)
         return 0;
+    at = bytes + size - left;
     if (size >= 8)
         return load_bytes(bytes + size - 8, 8) >> 8 * (8 - left);
     if (left >= 4)
