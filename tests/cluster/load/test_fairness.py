@@ -179,22 +179,27 @@ def measure_round(reading, seconds, attack=None, *arguments):
     return got
 
 
-def check_fair(server, attack, *arguments, kinds=b"nfs", seconds=ROUND_SECONDS):
-    """p99 beside attack(port, ...) is at most TIMES the quiet one."""
+def check_fair(server, attack, *arguments, kinds=b"nfs", seconds=ROUND_SECONDS,
+               elsewhere=False):
+    """p99 beside attack(port, ...) is at most TIMES the quiet one.  elsewhere:
+    one whose own work on this machine is as much as the server's; quiet is
+    beside the same attack on another server, then."""
     own, busy = may_schedule(), False
     quiet, beside = (collections.defaultdict(list) for _ in range(2))
-    with Cluster(server, worker=1) as cluster:
+    with Cluster(server, worker=1 + elsewhere) as cluster:
         task = cluster["worker", 0]
         if own:
-            prefer(task.process.pid)
+            for index in range(1 + elsewhere):
+                prefer(cluster["worker", index].process.pid)
         pid, reading = start_honest(task.address)
         wait_until(lambda: records(reading)[b"n"], 20, "an honest step")
         for pair in range(PAIRS_MAX):
-            rounds = ((quiet, None), (beside, attack))
-            for into, what in rounds:
+            rounds = ((quiet, attack if elsewhere else None, int(elsewhere)),
+                      (beside, attack, 0))
+            for into, what, index in rounds:
                 idle, total = processor_time()
-                got = measure_round(reading, seconds, what, task.port,
-                                    *arguments)
+                got = measure_round(reading, seconds, what,
+                                    cluster["worker", index].port, *arguments)
                 now_idle, now_total = processor_time()
                 busy |= not what and now_idle - idle < (now_total - total) / 2
                 for kind in kinds:
@@ -405,7 +410,7 @@ def flood_all(port, first, again):
 def register_floods():
     for name, (first, again) in FLOODS.items():
         def check(server, first=first, again=again):
-            check_fair(server, flood_all, first, again)
+            check_fair(server, flood_all, first, again, elsewhere=True)
         check.__name__ = "floods_hold_up_nobody_" + name.replace(" ", "_")
         test(**LIMIT)(check)
 
