@@ -1,7 +1,7 @@
 # ctl.mk - build/tfdctl, the tool of who runs a cluster.  Included by Makefile.
 
 CTLMAIN := tools/ctl/main.c
-CTLSRC  := $(filter-out $(CTLMAIN),$(wildcard tools/ctl/*.c))
+CTLSRC  := $(filter-out $(CTLMAIN),$(wildcard tools/ctl/*.c tools/npy/*.c))
 CTLOBJ  := $(CTLSRC:%.c=$(BUILD)/%.o)
 
 $(OUT)/tfdctl: $(CTLMAIN:%.c=$(BUILD)/%.o) $(CTLOBJ) $(BUILD)/libtfd.a

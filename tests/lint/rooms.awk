@@ -101,6 +101,7 @@ BEGIN {
     beside["client/c_api"] = "session train"
     beside["client/session"] = "c_api"
     beside["client/train"] = "c_api session"
+    beside["tools/ctl"] = "npy"
 }
 
 function allowed(from, what) {

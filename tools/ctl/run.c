@@ -1,7 +1,7 @@
 /*
  * run.c - tfdctl run: a step, its fetches into files, as JSON or as text.
  */
-#include "tools/ctl/npy.h"
+#include "tools/npy/npy.h"
 #include "tools/ctl/step.h"
 #include "tools/ctl/value.h"
 

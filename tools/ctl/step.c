@@ -4,7 +4,7 @@
 #include "tools/ctl/step.h"
 
 #include "tools/ctl/feed.h"
-#include "tools/ctl/npy.h"
+#include "tools/npy/npy.h"
 
 #include <string.h>
 

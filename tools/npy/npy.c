@@ -6,9 +6,9 @@
  */
 #define _GNU_SOURCE 1 /* O_CLOEXEC */
 
-#include "tools/ctl/npy.h"
+#include "tools/npy/npy.h"
 
-#include "tools/ctl/npy_head.h"
+#include "tools/npy/npy_head.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * The text is Python's, of which a dictionary of three keys is read, in any
  * order: a string, True or False, and a tuple of whole numbers.
  */
-#include "tools/ctl/npy_head.h"
+#include "tools/npy/npy_head.h"
 
 #include <inttypes.h>
 #include <string.h>

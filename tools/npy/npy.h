@@ -16,8 +16,8 @@
  *
  * Threads: any.
  */
-#ifndef TFD_TOOLS_CTL_NPY_H
-#define TFD_TOOLS_CTL_NPY_H
+#ifndef TFD_TOOLS_NPY_H
+#define TFD_TOOLS_NPY_H
 
 #include "common/base/str.h"
 #include "common/base/tensor.h"

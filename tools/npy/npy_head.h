@@ -3,8 +3,8 @@
  *
  * Threads: any.
  */
-#ifndef TFD_TOOLS_CTL_NPY_HEAD_H
-#define TFD_TOOLS_CTL_NPY_HEAD_H
+#ifndef TFD_TOOLS_NPY_HEAD_H
+#define TFD_TOOLS_NPY_HEAD_H
 
 #include "common/base/str.h"
 #include "common/base/tensor.h"
