@@ -225,8 +225,7 @@ row("truncated_normal", "StatelessParameterizedTruncatedNormal", lambda n: [
     [n // 10], [1, 2], const(0), const(1), const(3), const(4)], REALS,
     limit=False, heavy=10)
 row("sobol", "SobolSample", lambda n: [
-    const(8), const(max(1, n // 8)), const(0)], REALS, {"dtype": "T"},
-    limit=False)
+    8, max(1, n // 8), 0], REALS, {"dtype": "T"}, limit=False)
 row("random", "RandomUniform RandomStandardNormal TruncatedNormal",
     lambda n: [[n]], FLOATS, {"dtype": "T"}, heavy=4)
 row("random", "RandomUniformInt", lambda n: [[n], const(0), const(99)],
