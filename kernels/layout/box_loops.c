@@ -42,20 +42,21 @@
     }
 
 /* A row at a time, of elements that are `step` elements apart. */
-#define ROW_LOOP(name, size, step)                                           \
-    static void name##size(const struct tfd_box_nest *n, char *to,           \
-                           const char *from)                                 \
-    {                                                                        \
-        const int64_t rows = n->rows, count = n->count;                      \
-        const int64_t row_to = n->row_to, row_from = n->row_from;            \
-                                                                             \
-        for (int64_t o = 0; o < rows; o++) {                                 \
-            item##size *y = (item##size *)(to + o * row_to);                 \
-            const item##size *x = (const item##size *)(from + o * row_from); \
-                                                                             \
-            for (int64_t i = 0; i < count; i++)                              \
-                y[i] = x[(step)*i];                                          \
-        }                                                                    \
+#define ROW_LOOP(name, size, step)                                    \
+    static inline __attribute__((always_inline)) void name##size(     \
+        const struct tfd_box_nest *n, char *to, const char *from)     \
+    {                                                                 \
+        const int64_t rows = n->rows, count = n->count;               \
+        const int64_t row_to = n->row_to, row_from = n->row_from;     \
+                                                                      \
+        for (int64_t o = 0; o < rows; o++) {                          \
+            item##size *restrict y = (item##size *)(to + o * row_to); \
+            const item##size *restrict x =                            \
+                (const item##size *)(from + o * row_from);            \
+                                                                      \
+            for (int64_t i = 0; i < count; i++)                       \
+                y[i] = x[(step)*i];                                   \
+        }                                                             \
     }
 
 /* Every other element, and elements from the last to the first. */
@@ -72,7 +73,39 @@ ITEM_LOOP(4)
 ITEM_LOOP(8)
 ITEM_LOOP(16)
 ROW_LOOPS(ROW_LOOP, second, 2)
-ROW_LOOPS(ROW_LOOP, back, -1)
+ROW_LOOPS(ROW_LOOP, turned, -1)
+
+/* Without AVX2 there is no shuffle that turns a vector of bytes at once. */
+#if defined(__x86_64__)
+#define BACK_LOOP(size)                                                  \
+    __attribute__((target("avx2"))) static void turned_by_vectors##size( \
+        const struct tfd_box_nest *n, char *to, const char *from)        \
+    {                                                                    \
+        turned##size(n, to, from);                                       \
+    }                                                                    \
+                                                                         \
+    static void back##size(const struct tfd_box_nest *n, char *to,       \
+                           const char *from)                             \
+    {                                                                    \
+        if (__builtin_cpu_supports("avx2"))                              \
+            turned_by_vectors##size(n, to, from);                        \
+        else                                                             \
+            turned##size(n, to, from);                                   \
+    }
+#else
+#define BACK_LOOP(size)                                            \
+    static void back##size(const struct tfd_box_nest *n, char *to, \
+                           const char *from)                       \
+    {                                                              \
+        turned##size(n, to, from);                                 \
+    }
+#endif
+
+BACK_LOOP(1)
+BACK_LOOP(2)
+BACK_LOOP(4)
+BACK_LOOP(8)
+BACK_LOOP(16)
 
 /* ---- Runs ---------------------------------------------------------------- */
 

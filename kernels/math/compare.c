@@ -69,7 +69,16 @@ static inline tfd_bool not_equal_STRING(struct tfd_tstring a,
 #define LOOPS_REAL(LOOP, name, T)                \
     LOOPS_EQUAL(LOOP, name, T, EQUAL, NOT_EQUAL) \
     LOOPS_ORDER(LOOP, name, T, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL)
-#define LOOPS_INT(name, number, T) LOOPS_REAL(TFD_BINARY_LOOP, name, T)
+/* Copies for long vectors cost memory: only what is compared often has them. */
+#define LOOP_OF_INT32 TFD_BINARY_WIDE
+#define LOOP_OF_INT64 TFD_BINARY_WIDE
+#define LOOP_OF_UINT8 TFD_BINARY_LOOP
+#define LOOP_OF_INT16 TFD_BINARY_LOOP
+#define LOOP_OF_INT8 TFD_BINARY_LOOP
+#define LOOP_OF_UINT16 TFD_BINARY_LOOP
+#define LOOP_OF_UINT32 TFD_BINARY_LOOP
+#define LOOP_OF_UINT64 TFD_BINARY_LOOP
+#define LOOPS_INT(name, number, T) LOOPS_REAL(LOOP_OF_##name, name, T)
 #define LOOPS_FLOAT(name, number, T) LOOPS_REAL(TFD_BINARY_WIDE, name, T)
 TFD_INT_DTYPES(LOOPS_INT)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)

@@ -103,21 +103,6 @@ static void put_index(const struct search *s, int64_t at, int64_t index)
     }                                                                        \
     TFD_SIMD_CLONES(id)
 
-/* The first of the best of a row. */
-#define SEARCH_ROW(id, T, F, I, to, WORST, BETTER)        \
-    static inline int64_t row_##id(const T *x, int64_t n) \
-    {                                                     \
-        F best = WORST;                                   \
-        int64_t index = 0;                                \
-                                                          \
-        for (int64_t i = 0; i < n; i++)                   \
-            if (to(x[i]) BETTER best) {                   \
-                best = to(x[i]);                          \
-                index = i;                                \
-            }                                             \
-        return index;                                     \
-    }
-
 #define SELF(v) (v)
 /* I: an integer as wide as F, so that a vector has as many. */
 #define FLOATS_SEARCHED(X)                                             \
@@ -145,6 +130,41 @@ static void put_index(const struct search *s, int64_t at, int64_t index)
     BOTH(X, UINT32, uint32_t, int32_t, 0, UINT32_MAX)      \
     BOTH(X, UINT64, uint64_t, int64_t, 0, UINT64_MAX)      \
     BOTH(X, BOOL, tfd_bool, int32_t, 0, 1)
+
+/* ---- Rows of integers -----------------------------------------------------
+ */
+
+#define INT_BLOCK 64 /* elements, of which the first best is looked for */
+
+/* The best of each block is found by vectors, and then where it is. */
+#define INT_ROW(id, T, F, I, to, WORST, BETTER)                             \
+    static inline __attribute__((always_inline))                            \
+    T most_##id(const T *x, int64_t n)                                      \
+    {                                                                       \
+        T most = WORST;                                                     \
+                                                                            \
+        for (int64_t i = 0; i < n; i++)                                     \
+            most = x[i] BETTER most ? x[i] : most;                          \
+        return most;                                                        \
+    }                                                                       \
+                                                                            \
+    static inline __attribute__((always_inline))                            \
+    int64_t row_##id(const T *x, int64_t n)                                 \
+    {                                                                       \
+        T best = WORST;                                                     \
+        int64_t at = 0;                                                     \
+                                                                            \
+        for (int64_t i = 0; i < n; i += INT_BLOCK) {                        \
+            const T most = n - i < INT_BLOCK ? most_##id(x + i, n - i)      \
+                                             : most_##id(x + i, INT_BLOCK); \
+                                                                            \
+            at = most BETTER best ? i : at;                                 \
+            best = most BETTER best ? most : best;                          \
+        }                                                                   \
+        while (x[at] != best)                                               \
+            at++;                                                           \
+        return at;                                                          \
+    }
 
 /* ---- Rows of float and double -------------------------------------------- */
 
@@ -202,6 +222,21 @@ VECTOR_ROW(max_DOUBLE, double, __m128d, pd, _mm_max_pd, >, -(double)INFINITY)
 VECTOR_ROW(min_DOUBLE, double, __m128d, pd, _mm_min_pd, <, (double)INFINITY)
 
 #else
+
+/* The first of the best of a row. */
+#define SEARCH_ROW(id, T, F, I, to, WORST, BETTER)        \
+    static inline int64_t row_##id(const T *x, int64_t n) \
+    {                                                     \
+        F best = WORST;                                   \
+        int64_t index = 0;                                \
+                                                          \
+        for (int64_t i = 0; i < n; i++)                   \
+            if (to(x[i]) BETTER best) {                   \
+                best = to(x[i]);                          \
+                index = i;                                \
+            }                                             \
+        return index;                                     \
+    }
 
 FLOATS_SEARCHED(SEARCH_ROW)
 
@@ -263,7 +298,7 @@ NARROW_ROW(min_BFLOAT16, tfd_bfloat16, TFD_INFINITE_BFLOAT16, 0x8000)
 
 /* ---- Loops --------------------------------------------------------------- */
 
-INTS_SEARCHED(SEARCH_ROW)
+INTS_SEARCHED(INT_ROW)
 
 FLOATS_SEARCHED(SEARCH_COLUMNS)
 HALVES_SEARCHED(SEARCH_COLUMNS)

@@ -2,10 +2,11 @@
  * reduce.c - Sum Mean Prod Max Min All Any, EuclideanNorm = sqrt(sum(t ^ 2)),
  * and L2Loss = sum(t ^ 2) / 2.
  *
- * float and double are folded in reduce_floats.c, and halves but for Max and
- * Min in reduce_halves.c.  Here accumulators are 64 bits for integers, cut to
- * the type at the end (Sum and Prod wrap, Mean does not, as in TensorFlow). Max
- * and Min give NaN when there is one.
+ * float and double are folded in reduce_floats.c and reduce_extremes.c, int32
+ * and int64 in reduce_ints.c, and halves but for Max and Min in
+ * reduce_halves.c. Here accumulators are 64 bits for integers, cut to the type
+ * at the end (Sum and Prod wrap, Mean does not, as in TensorFlow).  Max and Min
+ * give NaN when there is one.
  */
 #include "kernels/core/families.h"
 
@@ -19,6 +20,7 @@
 #include "kernels/reduce/reduce_floats.h"
 #include "kernels/reduce/reduce_grad.h"
 #include "kernels/reduce/reduce_halves.h"
+#include "kernels/reduce/reduce_ints.h"
 #include "kernels/vector/type_rows.h"
 
 #include <math.h>
@@ -117,8 +119,6 @@
 #define INT_TYPES(ROWS, X)                   \
     ROWS(X, INT8, int8_t, MEAN_SIGNED)       \
     ROWS(X, INT16, int16_t, MEAN_SIGNED)     \
-    ROWS(X, INT32, int32_t, MEAN_SIGNED)     \
-    ROWS(X, INT64, int64_t, MEAN_SIGNED)     \
     ROWS(X, UINT8, uint8_t, MEAN_UNSIGNED)   \
     ROWS(X, UINT16, uint16_t, MEAN_UNSIGNED) \
     ROWS(X, UINT32, uint32_t, MEAN_UNSIGNED) \
@@ -195,8 +195,6 @@ TFD_COMPLEX_ROWS(COMPLEX_REDUCERS, REDUCER)
 #define ORDER_TYPES(ROWS, X)                      \
     ROWS(X, INT8, int8_t, INT8_MIN, INT8_MAX)     \
     ROWS(X, INT16, int16_t, INT16_MIN, INT16_MAX) \
-    ROWS(X, INT32, int32_t, INT32_MIN, INT32_MAX) \
-    ROWS(X, INT64, int64_t, INT64_MIN, INT64_MAX) \
     ROWS(X, UINT8, uint8_t, 0, UINT8_MAX)         \
     ROWS(X, UINT16, uint16_t, 0, UINT16_MAX)      \
     ROWS(X, UINT32, uint32_t, 0, UINT32_MAX)      \
@@ -413,11 +411,11 @@ static enum tfd_code loss_gradient(struct tfd_grad *g, struct tfd_status *st)
         return tfd_reduce(k, &reducer, st);                                  \
     }
 #define COMPUTE(id) COMPUTE_BY(id, id)
-#define COMPUTE_FLOAT_SUMS(name, number, T)         \
+#define COMPUTE_APART_SUMS(name, number, T)         \
     COMPUTE_BY(sum_##name, tfd_reduce_sum_##name)   \
     COMPUTE_BY(mean_##name, tfd_reduce_mean_##name) \
     COMPUTE_BY(prod_##name, tfd_reduce_prod_##name)
-#define COMPUTE_FLOAT_ORDERS(name, number, T)     \
+#define COMPUTE_APART_ORDERS(name, number, T)     \
     COMPUTE_BY(max_##name, tfd_reduce_max_##name) \
     COMPUTE_BY(min_##name, tfd_reduce_min_##name)
 
@@ -429,12 +427,22 @@ static enum tfd_code loss_gradient(struct tfd_grad *g, struct tfd_status *st)
     COMPUTE(max_##name)                 \
     COMPUTE(min_##name)
 
-TFD_FLOAT_DTYPES(COMPUTE_FLOAT_SUMS)
-TFD_FLOAT_DTYPES(COMPUTE_FLOAT_ORDERS)
-TFD_INT_DTYPES(COMPUTE_SUMS)
-TFD_HALF_DTYPES(COMPUTE_FLOAT_SUMS)
+/* Types that are folded in files of their own, and those that are here. */
+#define APART(X) TFD_FLOAT_DTYPES(X) X(INT32, 3, int32_t) X(INT64, 9, int64_t)
+#define HERE(X)             \
+    X(INT8, 6, int8_t)      \
+    X(INT16, 5, int16_t)    \
+    X(UINT8, 4, uint8_t)    \
+    X(UINT16, 17, uint16_t) \
+    X(UINT32, 22, uint32_t) \
+    X(UINT64, 23, uint64_t)
+
+APART(COMPUTE_APART_SUMS)
+APART(COMPUTE_APART_ORDERS)
+TFD_HALF_DTYPES(COMPUTE_APART_SUMS)
+HERE(COMPUTE_SUMS)
+HERE(COMPUTE_ORDERS)
 TFD_COMPLEX_DTYPES(COMPUTE_SUMS)
-TFD_INT_DTYPES(COMPUTE_ORDERS)
 TFD_HALF_DTYPES(COMPUTE_ORDERS)
 COMPUTE(all)
 COMPUTE(any)
@@ -458,10 +466,10 @@ COMPUTE_LOSS(BFLOAT16, tfd_reduce_loss_BFLOAT16)
 const struct tfd_reducer *tfd_reduce_sum(enum tfd_dtype dtype)
 {
 #define SUM_OF(name, number, T) [TFD_##name] = &sum_##name,
-#define SUM_OF_FLOATS(name, number, T) [TFD_##name] = &tfd_reduce_sum_##name,
+#define SUM_APART(name, number, T) [TFD_##name] = &tfd_reduce_sum_##name,
     static const struct tfd_reducer *const sums[TFD_DTYPE_END] = {
-        TFD_FLOAT_DTYPES(SUM_OF_FLOATS) TFD_INT_DTYPES(SUM_OF)
-            TFD_HALF_DTYPES(SUM_OF_FLOATS) TFD_COMPLEX_DTYPES(SUM_OF)};
+        APART(SUM_APART) HERE(SUM_OF) TFD_HALF_DTYPES(SUM_APART)
+            TFD_COMPLEX_DTYPES(SUM_OF)};
 
     return sums[dtype];
 }
