@@ -20,6 +20,7 @@
 #include "kernels/vector/narrow.h"
 #include "kernels/vector/narrow_loops.h"
 #include "kernels/core/outputs.h"
+#include "kernels/vector/vector_doubles.h"
 #include "kernels/vector/vector_functions.h"
 
 #define SELU_SCALE 1.0507009873554804934193349852946
@@ -42,13 +43,13 @@ static inline float expm1_float(float x)
  * TensorFlow computes with halves as such. */
 #define EXACT(value) (value)
 
-#define expm1_double expm1
+#define expm1_double tfd_double_expm1
 #define exp_float tfd_vector_exp
-#define exp_double exp
+#define exp_double tfd_double_exp
 #define exp_beside_1_float tfd_vector_exp_beside_1
-#define exp_beside_1_double exp
+#define exp_beside_1_double tfd_double_exp
 #define log1p_float tfd_vector_log1p
-#define log1p_double log1p
+#define log1p_double tfd_double_log1p
 #define abs_float fabsf
 #define abs_double fabs
 
@@ -139,7 +140,7 @@ TFD_FLOAT_DTYPES(EACH_REAL)
     BINARY(softsign_grad_##name, T, T, softsign_grad_##T)
 
 LOOPS(TFD_UNARY_WIDE, TFD_BINARY_WIDE, FLOAT, float)
-LOOPS(TFD_UNARY_SIMD, TFD_BINARY_SIMD, DOUBLE, double)
+LOOPS(TFD_UNARY_WIDE, TFD_BINARY_WIDE, DOUBLE, double)
 
 /* Of floats that hold halves or bfloat16. */
 /* Rows of X, which makes loops, and of NARROW, which runs them on halves. */

@@ -4,7 +4,8 @@
  *     Sqrt Rsqrt Exp Log Log1p Sigmoid Tanh Sin Cos Erf
  *
  * Those of floats are vectorised (vector_math.h, vector_functions.h,
- * vector_trig.h, vector_pieces.h); everything else is the C library's.
+ * vector_trig.h, vector_pieces.h), and those of doubles but for Sin and Cos
+ * (vector_doubles.h); everything else is the C library's.
  * half and bfloat16 are computed in float.
  */
 #include "kernels/core/families.h"
@@ -15,6 +16,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow_loops.h"
+#include "kernels/vector/vector_doubles.h"
 #include "kernels/vector/vector_pieces.h"
 #include "kernels/vector/vector_trig.h"
 
@@ -37,14 +39,14 @@ FUNCTION(sigmoid, FLOAT, float, tfd_vector_logistic(x))
 
 FUNCTION(sqrt, DOUBLE, double, sqrt(x))
 FUNCTION(rsqrt, DOUBLE, double, 1 / sqrt(x))
-FUNCTION(exp, DOUBLE, double, exp(x))
-FUNCTION(log, DOUBLE, double, log(x))
-FUNCTION(log1p, DOUBLE, double, log1p(x))
-FUNCTION(sigmoid, DOUBLE, double, 1 / (1 + exp(-x)))
-FUNCTION(tanh, DOUBLE, double, tanh(x))
+FUNCTION(exp, DOUBLE, double, tfd_double_exp(x))
+FUNCTION(log, DOUBLE, double, tfd_double_log(x))
+FUNCTION(log1p, DOUBLE, double, tfd_double_log1p(x))
+FUNCTION(sigmoid, DOUBLE, double, tfd_double_logistic(x))
+FUNCTION(tanh, DOUBLE, double, tfd_double_tanh(x))
 FUNCTION(sin, DOUBLE, double, sin(x))
 FUNCTION(cos, DOUBLE, double, cos(x))
-FUNCTION(erf, DOUBLE, double, erf(x))
+FUNCTION(erf, DOUBLE, double, tfd_double_erf(x))
 
 /* TensorFlow computes e^x / (1 + e^x) with halves as such: these are floats
  * that hold halves. */
@@ -128,9 +130,6 @@ static inline tfd_complex64 any_exp(tfd_complex64 z)
 #define LOOPS_ALL(LOOP_, name, T) \
     LOOPS_MOST(LOOP_, name, T)    \
     LOOPS_OTHER(LOOP_, name, T)
-#define LOOPS_REAL(LOOP_, name, T) \
-    LOOPS_ALL(LOOP_, name, T)      \
-    LOOPS_ERF(LOOP_, name, T)
 
 LOOPS_MOST(TFD_UNARY_WIDE, FLOAT, float)
 
@@ -175,7 +174,9 @@ TFD_UNARY_RARE(loop_sin_FLOAT, float, tfd_is_huge_angle, tfd_vector_sin,
                tfd_sin_any)
 TFD_UNARY_RARE(loop_cos_FLOAT, float, tfd_is_huge_angle, tfd_vector_cos,
                tfd_cos_any)
-LOOPS_REAL(TFD_UNARY_SIMD, DOUBLE, double)
+LOOPS_MOST(TFD_UNARY_WIDE, DOUBLE, double)
+LOOPS_OTHER(TFD_UNARY_WIDE, DOUBLE, double)
+LOOPS_ERF(TFD_UNARY_WIDE, DOUBLE, double)
 #define LOOPS_NARROW(name, number, T) \
     TFD_NARROW_AS_FLOAT(sqrt, name)   \
     TFD_NARROW_AS_FLOAT(exp, name)    \

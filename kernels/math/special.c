@@ -21,7 +21,7 @@
 #include "kernels/math/special_functions.h"
 #include "kernels/math/special_grad.h"
 #include "kernels/math/special_lanes.h"
-#include "kernels/vector/vector_double.h"
+#include "kernels/vector/vector_doubles.h"
 #include "kernels/vector/vector_trig.h"
 
 #include <math.h>
@@ -67,9 +67,11 @@ FUNCTION2(times_log, FLOAT, float, a *tfd_vector_log(b))
 FUNCTION2(times_log1p, FLOAT, float, a *tfd_vector_log1p(b))
 FUNCTION2(xlogy, FLOAT, float, a == 0 ? 0 : times_log_FLOAT(a, b))
 FUNCTION2(xlog1py, FLOAT, float, a == 0 ? 0 : times_log1p_FLOAT(a, b))
-FUNCTION2(atan2, DOUBLE, double, atan2(a, b))
-FUNCTION2(xlogy, DOUBLE, double, a == 0 ? 0 : a * log(b))
-FUNCTION2(xlog1py, DOUBLE, double, a == 0 ? 0 : a * log1p(b))
+FUNCTION2(atan2, DOUBLE, double, tfd_double_atan2(a, b))
+FUNCTION2(times_log, DOUBLE, double, a *tfd_double_log(b))
+FUNCTION2(times_log1p, DOUBLE, double, a *tfd_double_log1p(b))
+FUNCTION2(xlogy, DOUBLE, double, a == 0 ? 0 : times_log_DOUBLE(a, b))
+FUNCTION2(xlog1py, DOUBLE, double, a == 0 ? 0 : times_log1p_DOUBLE(a, b))
 
 /* Numbers of one sign are ordered as their bits are. */
 #define NEXT_AFTER(name, T, U, bits_of, of_bits)                 \
@@ -156,8 +158,8 @@ REST_LOOPS(TFD_BINARY_LOOP, COMPLEX64, tfd_complex64)
 REST_LOOPS(TFD_BINARY_LOOP, COMPLEX128, tfd_complex128)
 ATAN2_LOOP(TFD_BINARY_WIDE, FLOAT, float)
 LOG_LOOPS(TFD_BINARY_WIDE, FLOAT, float)
-ATAN2_LOOP(TFD_BINARY_LOOP, DOUBLE, double)
-LOG_LOOPS(TFD_BINARY_LOOP, DOUBLE, double)
+ATAN2_LOOP(TFD_BINARY_WIDE, DOUBLE, double)
+LOG_LOOPS(TFD_BINARY_WIDE, DOUBLE, double)
 STEP_LOOPS(TFD_BINARY_LOOP, HALF, float)
 STEP_LOOPS(TFD_BINARY_LOOP, BFLOAT16, float)
 
@@ -409,7 +411,7 @@ static const struct tfd_opdef ops[] = {
 
 /* How Atan2, Xlogy and Xlog1py are run, and Xdivy and MulNoNan. */
 #define LOG_FLOAT tfd_elementwise_vector2
-#define LOG_DOUBLE special2_cpu
+#define LOG_DOUBLE tfd_elementwise_vector2
 #define LOG_HALF special2_cpu
 #define LOG_BFLOAT16 special2_cpu
 #define LOG_COMPLEX64 special2_cpu

@@ -4,7 +4,8 @@
  *     Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Expm1 Erfc
  *
  * Those of floats are vectorised (vector_functions.h, vector_trig.h,
- * vector_double.h); everything else is the C library's.  half and bfloat16 are
+ * vector_double.h), and some of doubles (vector_doubles.h); everything else is
+ * the C library's.  half and bfloat16 are
  * computed in float.
  */
 #include "kernels/core/families.h"
@@ -15,7 +16,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow_loops.h"
-#include "kernels/vector/vector_double.h"
+#include "kernels/vector/vector_doubles.h"
 #include "kernels/vector/vector_trig.h"
 
 #include <math.h>
@@ -42,14 +43,14 @@ FUNCTION(erfc, FLOAT, float, tfd_vector_erfc(x))
 FUNCTION(tan, DOUBLE, double, tan(x))
 FUNCTION(asin, DOUBLE, double, asin(x))
 FUNCTION(acos, DOUBLE, double, acos(x))
-FUNCTION(atan, DOUBLE, double, atan(x))
+FUNCTION(atan, DOUBLE, double, tfd_double_atan(x))
 FUNCTION(sinh, DOUBLE, double, sinh(x))
 FUNCTION(cosh, DOUBLE, double, cosh(x))
 FUNCTION(asinh, DOUBLE, double, asinh(x))
 FUNCTION(acosh, DOUBLE, double, acosh(x))
-FUNCTION(atanh, DOUBLE, double, atanh(x))
-FUNCTION(expm1, DOUBLE, double, expm1(x))
-FUNCTION(erfc, DOUBLE, double, erfc(x))
+FUNCTION(atanh, DOUBLE, double, tfd_double_atanh(x))
+FUNCTION(expm1, DOUBLE, double, tfd_double_expm1(x))
+FUNCTION(erfc, DOUBLE, double, tfd_double_erfc(x))
 
 #define COMPLEX(function, name, T, expression) \
     FUNCTION(function, name, T, T##_of(expression))
@@ -82,30 +83,34 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 #define LOOP(function, LOOP_, name, T) \
     LOOP_(loop_##function##_##name, T, T, function##_##name)
 
-#define LOOPS_MOST(LOOP_, name, T) \
+#define LOOPS_SOME(LOOP_, name, T) \
+    LOOP(atan, LOOP_, name, T)     \
+    LOOP(atanh, LOOP_, name, T)    \
+    LOOP(expm1, LOOP_, name, T)
+#define LOOPS_REST(LOOP_, name, T) \
     LOOP(asin, LOOP_, name, T)     \
     LOOP(acos, LOOP_, name, T)     \
-    LOOP(atan, LOOP_, name, T)     \
     LOOP(sinh, LOOP_, name, T)     \
     LOOP(cosh, LOOP_, name, T)     \
     LOOP(asinh, LOOP_, name, T)    \
-    LOOP(acosh, LOOP_, name, T)    \
-    LOOP(atanh, LOOP_, name, T)    \
-    LOOP(expm1, LOOP_, name, T)
+    LOOP(acosh, LOOP_, name, T)
+#define LOOPS_MOST(LOOP_, name, T) \
+    LOOPS_SOME(LOOP_, name, T)     \
+    LOOPS_REST(LOOP_, name, T)
 #define LOOPS_TAN(LOOP_, name, T) LOOP(tan, LOOP_, name, T)
 #define LOOPS_ERFC(LOOP_, name, T) LOOP(erfc, LOOP_, name, T)
 #define LOOPS_COMPLEX(LOOP_, name, T) \
     LOOPS_MOST(LOOP_, name, T)        \
     LOOPS_TAN(LOOP_, name, T)
-#define LOOPS_REAL(LOOP_, name, T) \
-    LOOPS_COMPLEX(LOOP_, name, T)  \
-    LOOPS_ERFC(LOOP_, name, T)
 
 LOOPS_MOST(TFD_UNARY_WIDE, FLOAT, float)
 LOOPS_ERFC(TFD_UNARY_WIDE, FLOAT, float)
 TFD_UNARY_RARE(loop_tan_FLOAT, float, tfd_is_huge_angle, tfd_vector_tan,
                tfd_tan_any)
-LOOPS_REAL(TFD_UNARY_LOOP, DOUBLE, double)
+LOOPS_SOME(TFD_UNARY_WIDE, DOUBLE, double)
+LOOPS_ERFC(TFD_UNARY_WIDE, DOUBLE, double)
+LOOPS_REST(TFD_UNARY_LOOP, DOUBLE, double)
+LOOPS_TAN(TFD_UNARY_LOOP, DOUBLE, double)
 #define LOOPS_NARROW(name, number, T) \
     TFD_NARROW_AS_FLOAT(tan, name)    \
     TFD_NARROW_AS_FLOAT(asin, name)   \

@@ -33,7 +33,7 @@ struct rows {
 /* The types that have loops of their own. */
 #define SOFTMAX_DTYPES(X)                                                 \
     X(FLOAT, float, float, TFD_ROW_SELF, TFD_ROW_SELF, tfd_row_exp, logf) \
-    X(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, exp, log)
+    X(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, tfd_double_exp, log)
 
 SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
 
