@@ -82,36 +82,76 @@ static int offer(const struct object *x, const struct object *w,
 
 /* ---- Loops --------------------------------------------------------------- */
 
-/* Channel k of an output pixel of image n: every product it is a sum of. */
-static void run_pixel(const struct job *j, double *const data[3], int64_t n,
-                      int64_t k, int64_t row, int64_t column)
+/* The products of one value of a filter with a row of x: a row of y, whose
+ * sums do not wait for each other. */
+static void run_columns(enum kind kind, int64_t count, double *restrict x,
+                        int64_t stride, double *restrict f, double *restrict y)
 {
-    const struct object *o = &j->conv;
-    int64_t group = k / (j->w.size[0] / o->groups);
-
-    for (int64_t r = 0; r < j->w.size[2]; r++)
-        for (int64_t s = 0; s < j->w.size[3]; s++) {
-            int64_t h = row * o->stride[0] - o->pad[0] + r * o->dilation[0];
-            int64_t w = column * o->stride[1] - o->pad[1] + s * o->dilation[1];
-
-            if (h < 0 || h >= j->x.size[2] || w < 0 || w >= j->x.size[3])
-                continue;
-            for (int64_t c = 0; c < j->w.size[1]; c++) {
-                double *x = &data[0][index_of(&j->x, n,
-                                              group * j->w.size[1] + c, h, w)];
-                double *f = &data[1][index_of(&j->w, k, c, r, s)];
-                double *y = &data[2][index_of(&j->y, n, k, row, column)];
-
-                if (j->kind == FORWARD)
-                    *y += *x * *f;
-                else if (j->kind == INPUT)
-                    *x += *y * *f;
-                else
-                    *f += *x * *y;
-            }
-        }
+    if (kind == FORWARD && stride == 1)
+        for (int64_t i = 0; i < count; i++)
+            y[i] += x[i] * *f;
+    else if (kind == FORWARD)
+        for (int64_t i = 0; i < count; i++)
+            y[i] += x[i * stride] * *f;
+    else if (kind == INPUT)
+        for (int64_t i = 0; i < count; i++)
+            x[i * stride] += y[i] * *f;
+    else
+        for (int64_t i = 0; i < count; i++)
+            *f += x[i * stride] * y[i];
 }
 
+/* Channel k of a row of image n of y: every product its values are sums of,
+ * where the filter's value (r, s) meets row h of x.  data: see widen(). */
+static void run_meeting(const struct job *j, double *const data[3], int64_t n,
+                        int64_t k, int64_t row, int64_t r, int64_t s, int64_t h)
+{
+    const int *in = j->x.size, *window = j->w.size, *out = j->y.size;
+    int64_t stride = j->conv.stride[1], channels = window[1];
+    int64_t at = s * j->conv.dilation[1] - j->conv.pad[1]; /* of column 0 */
+    int64_t first = at < 0 ? (stride - 1 - at) / stride : 0;
+    int64_t end = at < in[3] ? (in[3] - 1 - at) / stride + 1 : 0;
+    int64_t base = k / (window[0] / j->conv.groups) * channels;
+
+    if (end > out[3])
+        end = out[3];
+    for (int64_t c = 0; first < end && c < channels; c++)
+        run_columns(
+            j->kind, end - first,
+            &data[0][((n * in[1] + base + c) * in[2] + h) * in[3] + at +
+                     first * stride],
+            stride,
+            &data[1][((k * channels + c) * window[2] + r) * window[3] + s],
+            &data[2][((n * out[1] + k) * out[2] + row) * out[3] + first]);
+}
+
+static void run_row(const struct job *j, double *const data[3], int64_t n,
+                    int64_t k, int64_t row)
+{
+    const struct object *o = &j->conv;
+
+    for (int64_t r = 0; r < j->w.size[2]; r++) {
+        int64_t h = row * o->stride[0] - o->pad[0] + r * o->dilation[0];
+
+        if (h < 0 || h >= j->x.size[2])
+            continue;
+        for (int64_t s = 0; s < j->w.size[3]; s++)
+            run_meeting(j, data, n, k, row, r, s, h);
+    }
+}
+
+/* Where element i, counted with the columns last, lies. */
+static int64_t place_of(const struct object *o, int64_t i)
+{
+    int64_t w = i % o->size[3], h = i / o->size[3] % o->size[2];
+    int64_t plane = i / o->size[3] / o->size[2];
+
+    if (o->format == NCHW)
+        return i;
+    return index_of(o, plane / o->size[1], plane % o->size[1], h, w);
+}
+
+/* The columns come last, however they lie in data. */
 static double *widen(const struct object *o, const void *data)
 {
     double *out = calloc((size_t)elements(o), sizeof(*out));
@@ -119,7 +159,7 @@ static double *widen(const struct object *o, const void *data)
     if (!out)
         abort();
     for (int64_t i = 0; data && i < elements(o); i++)
-        out[i] = get(data, o->type, i);
+        out[i] = get(data, o->type, place_of(o, i));
     return out;
 }
 
@@ -142,10 +182,10 @@ static void run(const void *arg)
 
     for (int64_t n = 0; n < j->y.size[0]; n++)
         for (int64_t k = 0; k < j->y.size[1]; k++)
-            for (int64_t i = 0; i < (int64_t)j->y.size[2] * j->y.size[3]; i++)
-                run_pixel(j, data, n, k, i / j->y.size[3], i % j->y.size[3]);
+            for (int64_t row = 0; row < j->y.size[2]; row++)
+                run_row(j, data, n, k, row);
     for (int64_t i = 0; i < elements(result); i++)
-        put(j->out, result->type, i, sums[i]);
+        put(j->out, result->type, place_of(result, i), sums[i]);
     for (int i = 0; i < 3; i++)
         free(data[i]);
 }
