@@ -21,6 +21,11 @@
  * which is an instruction where there is AVX2 and FMA, and a function of the C
  * library, slow, on processors older than those.
  *
+ * Under ThreadSanitizer, and clang's AddressSanitizer, which are built at -O1,
+ * where no loop is vectorised, the copies would differ in nothing but the
+ * time that it takes to compile them: there is the baseline's alone, but of
+ * loops that say fmaf().  Those written in instructions of a processor stay.
+ *
  * The copies compute the same bits: no multiplication is fused with an
  * addition but by fmaf() (-ffp-contract=off).  Threads: any; there is no state.
  */
@@ -39,6 +44,14 @@
     {                                                               \
         name##_loop(arg, begin, end);                               \
     }
+
+#if defined(__SANITIZE_THREAD__)
+#define TFD_SIMD_ALIKE
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TFD_SIMD_ALIKE
+#endif
+#endif
 
 #if defined(__x86_64__)
 
@@ -71,6 +84,7 @@ static inline int tfd_simd_has_f16c(void)
 #endif
 }
 
+#ifndef TFD_SIMD_ALIKE
 #define TFD_SIMD_CLONES(name)                               \
     TFD_SIMD_COPY(name, _avx2, "avx2")                      \
                                                             \
@@ -95,6 +109,7 @@ static inline int tfd_simd_has_f16c(void)
         else                                                \
             name##_loop(arg, begin, end);                   \
     }
+#endif
 
 #define TFD_SIMD_FMA "avx2,fma"
 
@@ -136,6 +151,12 @@ static inline int tfd_simd_has_avx512(void)
     return 0;
 }
 
+#define TFD_SIMD_ALIKE
+#define TFD_SIMD_CLONES_FUSED(name) TFD_SIMD_CLONES(name)
+
+#endif
+
+#ifdef TFD_SIMD_ALIKE
 #define TFD_SIMD_CLONES(name)                               \
     static void name(void *arg, int64_t begin, int64_t end) \
     {                                                       \
@@ -143,8 +164,6 @@ static inline int tfd_simd_has_avx512(void)
     }
 
 #define TFD_SIMD_CLONES_WIDE(name) TFD_SIMD_CLONES(name)
-#define TFD_SIMD_CLONES_FUSED(name) TFD_SIMD_CLONES(name)
-
 #endif
 
 #endif
