@@ -217,6 +217,7 @@ struct tfd_conn *tfd_conn_adopt(struct tfd_loop *l, int take_fd,
     memcpy(c->peer, peer, sizeof(c->peer));
     c->heard_us = tfd_loop_now_us(l);
     c->origin = *origin;
+    c->stranger = true;
     return c;
 }
 
@@ -283,6 +284,11 @@ void tfd_conn_by_tcp(struct tfd_conn *c)
 {
     if (c->dial)
         tfd_dial_by_tcp(c->dial);
+}
+
+void tfd_conn_known(struct tfd_conn *c)
+{
+    c->stranger = false;
 }
 
 bool tfd_conn_is_unix(const struct tfd_conn *c)

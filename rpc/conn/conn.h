@@ -84,6 +84,10 @@ void tfd_conn_outgoing(const struct tfd_conn *c, uint64_t *acknowledged,
                        uint64_t *queued);
 /* What it sends and receives from now on counts for t; NULL: for nobody. */
 void tfd_conn_count(struct tfd_conn *c, struct tfd_traffic *t);
+/* Its peer has said that it is one of calls, and is read as soon as something
+ * comes.  Until then one that was accepted waits for its turn with all that are
+ * as new (conn_line.c), and one for a page, which asks once, always does. */
+void tfd_conn_known(struct tfd_conn *c);
 /* Its owner watches the peer: one that reads nothing for long stays. */
 void tfd_conn_patient(struct tfd_conn *c);
 /* Changes the handler (sniffing, protocol fallback). */

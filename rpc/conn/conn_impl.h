@@ -39,6 +39,7 @@ struct tfd_conn {
     bool paused;    /* by the handler */
     bool blocked;   /* the socket takes no more: wait for it */
     bool above_low; /* drained() is owed */
+    bool stranger;  /* accepted, and nobody has called it known yet */
     int events;     /* that poll waits for */
     uv_poll_t poll;
     struct tfd_post turn;

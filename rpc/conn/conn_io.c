@@ -39,9 +39,10 @@ static void on_poll(uv_poll_t *poll, int status, int events);
 static int wanted_events(const struct tfd_conn *c)
 {
     int events = c->blocked ? UV_WRITABLE : 0;
+    bool waits = c->in_line && (c->stranger || c->state == TFD_CONN_LINGER);
 
-    if ((c->state == TFD_CONN_OPEN && !c->paused) ||
-        (c->state == TFD_CONN_LINGER && !c->in_line))
+    if (!waits && ((c->state == TFD_CONN_OPEN && !c->paused) ||
+                   c->state == TFD_CONN_LINGER))
         events |= UV_READABLE;
     return events;
 }

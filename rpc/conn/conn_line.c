@@ -9,6 +9,14 @@
  * forty floods cost the others LINE_US a turn, one bulk stream alone is
  * read as soon as something comes, and those who say little never stand there.
  *
+ * A new connection costs more than what it sends: to accept it, to make what
+ * its protocol needs, to write the page that it asks for, a tenth to half of a
+ * millisecond for a hundred bytes; and forty of them are ready at once.  So all
+ * that are new stand in a line of their own, of STRANGERS_US a turn, until
+ * their handlers call them known, and those for a page for ever.  While
+ * somebody stands there, the listener accepts one a turn (listener.c): the
+ * others wait in the kernel, where they cost nothing.
+ *
  * What comes from connections that we have ended is thrown away, for which they
  * stand in a line of their own, of ENDED_US a turn: a flood that is ended dials
  * again, and hundreds that linger with full sockets cost more than those that
@@ -27,6 +35,7 @@
 
 #define SLICE_US 100
 #define LINE_US 200
+#define STRANGERS_US 200
 #define ENDED_US 200
 #define GREEDY_US (1000 * 1000)
 #define CHUNK_US 100
@@ -96,7 +105,15 @@ static void join_line(struct tfd_conn_list *l, struct tfd_conn *c,
 }
 
 static void run_open(struct tfd_post *p);
+static void run_strangers(struct tfd_post *p);
 static void run_ended(struct tfd_post *p);
+
+/* The poll, which would tell in every turn what waits here, is stopped. */
+static void join_strangers(struct tfd_conn *c)
+{
+    join_line(&tfd_loop_line(c->loop)->strangers, c, run_strangers);
+    tfd_conn_io_poll(c);
+}
 
 /* It has more to read than fits in its slice.  The line is crowded for as long
  * as two connections count as greedy: until the second latest of their ends. */
@@ -134,10 +151,21 @@ static struct tfd_conn_list *list_of(struct tfd_post *p)
     return TFD_CONTAINER_OF(p, struct tfd_conn_list, post);
 }
 
-/* Reads for LINE_US. */
-static void run_open(struct tfd_post *p)
+static void read_in_turn(struct tfd_conn *c, uint64_t *now)
 {
-    struct tfd_conn_list *l = list_of(p);
+    bool more = read_slice(c, now, *now + SLICE_US);
+
+    if (more && c->stranger)
+        join_strangers(c);
+    else if (more)
+        join_greedy(c, *now);
+    if (!c->in_line)
+        tfd_conn_io_poll(c); /* where it is known now, or was new */
+}
+
+/* Reads for turn_us; one at least. */
+static void run_line(struct tfd_conn_list *l, uint64_t turn_us)
+{
     uint64_t now = 0, until = 0;
 
     l->posted = false;
@@ -147,13 +175,22 @@ static void run_open(struct tfd_post *p)
         tfd_conn_line_leave(c);
         if (now == 0) {
             now = tfd_loop_now_us(c->loop);
-            until = now + LINE_US;
+            until = now + turn_us;
         }
-        if (read_slice(c, &now, now + SLICE_US))
-            join_greedy(c, now);
+        read_in_turn(c, &now);
     }
     if (l->first)
         post(l, l->first->loop);
+}
+
+static void run_open(struct tfd_post *p)
+{
+    run_line(list_of(p), LINE_US);
+}
+
+static void run_strangers(struct tfd_post *p)
+{
+    run_line(list_of(p), STRANGERS_US);
 }
 
 /* Throws away for ENDED_US. */
@@ -203,6 +240,10 @@ void tfd_conn_line_read(struct tfd_conn *c)
 
     if (c->in_line)
         return; /* when it has its turn */
+    if (c->stranger) {
+        join_strangers(c);
+        return;
+    }
     now = tfd_loop_now_us(c->loop);
     if (now < c->greedy_until_us &&
         now < tfd_loop_line(c->loop)->crowded_until_us)

@@ -22,10 +22,10 @@ struct tfd_conn_list {
     bool posted;
 };
 
-/* Those that have more to read than they may in one turn (conn_line.c); zeroes
- * are an empty one. */
+/* Those that do not read at once (conn_line.c); zeroes are an empty one. */
 struct tfd_conn_line {
     struct tfd_conn_list open, ended; /* of the ended it is thrown away */
+    struct tfd_conn_list strangers;   /* the new, and those for a page */
     const struct tfd_conn *latest;    /* that was greedy; only compared */
     uint64_t latest_until_us;         /* until when it counts as that */
     uint64_t crowded_until_us;        /* until when two do */

@@ -197,6 +197,7 @@ enum tfd_code tfd_grpc_serve(struct tfd_service *service, struct tfd_conn *c,
     tfd_timer_init(&v->idle, v->loop, idle_over);
     start_idle(v);
     tfd_conn_handle(c, &handler, v);
+    tfd_conn_known(c);
     if (receive(v, prefix.data, prefix.size, NULL) != TFD_OK)
         close_server(v);
     return TFD_OK;

@@ -448,6 +448,7 @@ enum tfd_code tfd_native_serve(struct tfd_service *s, struct tfd_conn *c,
     tfd_native_out_init(&n->out, c);
     n->out.summed = tfd_conn_leaves_host(c);
     tfd_conn_handle(c, &handler, n);
+    tfd_conn_known(c);
     if (tfd_service_heartbeat(s)->interval_us > 0)
         tfd_conn_patient(c);
     n->link = tfd_links_add(tfd_service_links(s));

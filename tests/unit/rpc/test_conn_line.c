@@ -19,6 +19,7 @@
 #define MUCH 20      /* reads: four slices */
 #define TURN_US 1250 /* a millisecond, and the slice that is under way then */
 #define ENDED_TURN_US 250
+#define STRANGERS_TURN_US 250
 #define SECOND_US (1000 * 1000)
 #define FLOODS 40
 
@@ -34,6 +35,7 @@ struct peer {
     int waiting;          /* reads until its socket is empty */
     int reads;
     bool polled; /* for what there is to read */
+    bool tells;  /* what it is for, with its first bytes */
 };
 
 static struct tfd_loop loop;
@@ -62,6 +64,8 @@ bool tfd_conn_read_once(struct tfd_conn *c, size_t *n)
     struct peer *p = (struct peer *)c;
 
     *n = 1000;
+    if (p->tells)
+        c->stranger = false; /* as tfd_conn_known() has it */
     p->waiting--;
     p->reads++;
     loop.reads++;
@@ -302,6 +306,94 @@ static void test_when_the_loop_ends_the_ended_stay_polled(void **state)
     assert_null(loop.posted);
 }
 
+/* ---- Strangers ----------------------------------------------------------- */
+
+static void all_are_strangers(int reads)
+{
+    for (int i = 0; i < FLOODS; i++) {
+        peers[i].conn.stranger = true;
+        assert_int_equal(says(&peers[i], reads), 0);
+        assert_int_equal(says(&peers[i], 0), 0); /* it stands there already */
+        assert_false(peers[i].polled);
+    }
+}
+
+static void test_strangers_share_a_turn(void **state)
+{
+    struct peer honest = {.conn = {.loop = &loop, .state = TFD_CONN_OPEN}};
+    int turns = 0;
+
+    (void)state;
+    all_are_strangers(LITTLE);
+    for (; loop.posted; turns++) {
+        int before = loop.reads;
+
+        turn();
+        assert_true((loop.reads - before) * READ_US <= STRANGERS_TURN_US);
+        assert_int_equal(says(&honest, LITTLE), LITTLE);
+    }
+    assert_in_range(turns, FLOODS / 5, FLOODS / 4);
+    for (int i = 0; i < FLOODS; i++) {
+        assert_int_equal(peers[i].waiting, 0);
+        assert_true(peers[i].polled);
+    }
+}
+
+/* One that says more than fits into a slice is read on after the others. */
+static void test_strangers_are_read_in_turn(void **state)
+{
+    (void)state;
+    all_are_strangers(MUCH);
+    for (int i = 0; i < FLOODS; i++)
+        turn();
+    for (int i = 0; i < FLOODS; i++) {
+        assert_in_range(peers[i].reads, 2, MUCH);
+        assert_false(peers[i].polled);
+    }
+    turn_until_quiet();
+    for (int i = 0; i < FLOODS; i++)
+        assert_int_equal(peers[i].waiting, 0);
+    assert_int_equal(says(&peers[0], LITTLE), 0); /* it is one still */
+    turn_until_quiet();
+}
+
+static void test_who_tells_what_it_is_for_waits_no_more(void **state)
+{
+    (void)state;
+    peers[0].tells = true;
+    all_are_strangers(LITTLE);
+    turn();
+    assert_int_equal(peers[0].waiting, 0);
+    assert_true(peers[0].polled);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(says(&peers[0], LITTLE), LITTLE);
+    turn_until_quiet();
+}
+
+static void test_a_stranger_that_goes_is_read_no_more(void **state)
+{
+    (void)state;
+    all_are_strangers(LITTLE);
+    tfd_conn_line_leave(&peers[0].conn);
+    tfd_conn_line_leave(&peers[FLOODS - 1].conn);
+    peers[0].conn.state = peers[FLOODS - 1].conn.state = TFD_CONN_CLOSED;
+    turn_until_quiet();
+    assert_int_equal(peers[0].waiting, LITTLE);
+    assert_int_equal(peers[1].waiting, 0);
+    assert_int_equal(peers[FLOODS - 1].waiting, LITTLE);
+}
+
+static void test_a_stranger_that_is_paused_keeps_its_bytes(void **state)
+{
+    (void)state;
+    all_are_strangers(LITTLE);
+    peers[1].conn.paused = true;
+    turn_until_quiet();
+    assert_int_equal(peers[1].waiting, LITTLE);
+    assert_null(peers[1].conn.in_line);
+    assert_int_equal(peers[2].waiting, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +411,14 @@ int main(void)
         cmocka_unit_test_setup(test_an_ended_one_that_goes_is_read_no_more,
                                setup),
         cmocka_unit_test_setup(test_when_the_loop_ends_the_ended_stay_polled,
+                               setup),
+        cmocka_unit_test_setup(test_strangers_share_a_turn, setup),
+        cmocka_unit_test_setup(test_strangers_are_read_in_turn, setup),
+        cmocka_unit_test_setup(test_who_tells_what_it_is_for_waits_no_more,
+                               setup),
+        cmocka_unit_test_setup(test_a_stranger_that_goes_is_read_no_more,
+                               setup),
+        cmocka_unit_test_setup(test_a_stranger_that_is_paused_keeps_its_bytes,
                                setup),
     };
 
