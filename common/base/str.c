@@ -142,12 +142,18 @@ void tfd_bytes_add_str(struct tfd_bytes *b, struct tfd_str s)
 
 void tfd_bytes_printf(struct tfd_bytes *b, const char *fmt, ...)
 {
+    size_t room = b->failed ? 0 : b->capacity - b->size;
     va_list args;
     int n;
 
+    /* What fits is printed once; else this has counted it. */
     va_start(args, fmt);
-    n = vsnprintf(NULL, 0, fmt, args);
+    n = vsnprintf(room ? b->data + b->size : NULL, room, fmt, args);
     va_end(args);
+    if (n >= 0 && (size_t)n < room) {
+        b->size += (size_t)n;
+        return;
+    }
     if (n < 0)
         b->failed = true;
     if (n < 0 || !reserve_bytes(b, (size_t)n, 1))

@@ -198,6 +198,30 @@ static void test_absurd_sizes_do_not_wrap(void **state)
     tfd_bytes_deinit(&b);
 }
 
+/* Printed into what is left of the memory, or where there is more. */
+static void test_printed_bytes_of_every_length(void **state)
+{
+    char text[300];
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    for (int first = 0; first < 140; first += 7)
+        for (int size = 0; size < 300; size++) {
+            struct tfd_bytes b;
+            bool fits = first + size <= 200;
+
+            tfd_bytes_init(&b, 200);
+            tfd_bytes_printf(&b, "%.*s", first, text);
+            tfd_bytes_printf(&b, "%.*s", size, text);
+            assert_int_equal(tfd_bytes_ok(&b, "x", NULL) == TFD_OK, fits);
+            assert_int_equal(b.size, fits ? first + size : first);
+            assert_memory_equal(b.data, text, b.size);
+            tfd_bytes_printf(&b, "%.*s", size, text);
+            assert_int_equal(b.failed, !fits || first + 2 * size > 200);
+            tfd_bytes_deinit(&b);
+        }
+}
+
 static void test_no_bytes_are_an_address(void **state)
 {
     struct tfd_bytes b;
@@ -222,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_failure_sticks_until_cleared),
         cmocka_unit_test(test_what_stays_is_named),
         cmocka_unit_test(test_absurd_sizes_do_not_wrap),
+        cmocka_unit_test(test_printed_bytes_of_every_length),
         cmocka_unit_test(test_no_bytes_are_an_address),
     };
 
