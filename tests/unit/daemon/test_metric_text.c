@@ -7,9 +7,11 @@
 
 #include "config/limits.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -40,6 +42,27 @@ static void test_a_sample(void **state)
     tfd_metric_text_put(&text, NULL, 0, 2.5);
     tfd_metric_text_put(&text, NULL, 0, 9007199254740993.0);
     assert_written(HEAD "m 2.5\nm 9007199254740992\n");
+}
+
+/* As printf() has them, the whole ones too, which it does not write. */
+static void test_numbers(void **state)
+{
+    static const double cases[] = {
+        0,        -0.0,         1,        9,         10,
+        -1,       4294967296.0, 1e15 - 1, 1e15,      1e15 + 1,
+        1e17,     1e300,        5e-324,   0.1,       999999999999999.5,
+        1e14 / 3, 1e22,         INFINITY, -INFINITY, 18446744073709551616.0,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char wanted[128];
+
+        snprintf(wanted, sizeof(wanted), HEAD "m %.17g\n", cases[i]);
+        begin(TFD_METRIC_GAUGE);
+        tfd_metric_text_put(&text, NULL, 0, cases[i]);
+        assert_written(wanted);
+    }
 }
 
 static void test_a_metric_without_samples_is_not_there(void **state)
@@ -185,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_sample),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_a_metric_without_samples_is_not_there),
         cmocka_unit_test(test_labels_are_escaped),
         cmocka_unit_test(test_labels_that_cannot_be_told),
