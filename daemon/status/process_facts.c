@@ -7,6 +7,7 @@
 #include "daemon/status/process_facts.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,23 +27,27 @@ static bool read_text(const char *path, char *text, size_t size)
     return n > 0;
 }
 
-/* When the system was started, since 1970. */
-static double boot_seconds(void)
+/* When the system was started, since 1970.  The file counts the interrupts of
+ * each processor, which takes long where there are many: it is read once. */
+static double boot_seconds;
+static pthread_once_t boot_once = PTHREAD_ONCE_INIT;
+
+static void find_boot(void)
 {
     char text[8192];
     const char *at;
     unsigned long long seconds = 0;
-    FILE *f = fopen("/proc/stat", "r");
+    FILE *f = fopen("/proc/stat", "re");
 
     if (!f)
-        return 0;
+        return;
     while (fgets(text, sizeof(text), f)) {
         at = strstr(text, "btime ");
         if (at == text && sscanf(at, "btime %llu", &seconds) == 1)
             break;
     }
     fclose(f);
-    return (double)seconds;
+    boot_seconds = (double)seconds;
 }
 
 static void read_stat(struct tfd_process_facts *out)
@@ -65,7 +70,8 @@ static void read_stat(struct tfd_process_facts *out)
     out->threads = (double)threads;
     out->virtual_bytes = (double)size;
     out->resident_bytes = (double)resident * (double)sysconf(_SC_PAGESIZE);
-    out->start_seconds = boot_seconds() + (double)start / tick;
+    (void)pthread_once(&boot_once, find_boot);
+    out->start_seconds = boot_seconds + (double)start / tick;
 }
 
 /* Without the one that is read. */
