@@ -9,6 +9,7 @@
 #include "config/version.h"
 #include "cuda/device/cuda_device.h"
 #include "daemon/master/session/master.h"
+#include "rpc/conn/loop_turns.h"
 #include "rpc/core/peers.h"
 
 #include <stdio.h>
@@ -55,6 +56,13 @@ void tfd_metric_families_step_times(struct tfd_metric_text *out,
     (void)at;
     tfd_metric_text_histogram(out, NULL, 0,
                               tfd_master_step_times(s->v->master));
+}
+
+void tfd_metric_families_turns(struct tfd_metric_text *out,
+                               const struct tfd_metrics_scrape *s, size_t at)
+{
+    (void)at;
+    tfd_metric_text_histogram(out, NULL, 0, tfd_loop_turns(s->v->loop));
 }
 
 void tfd_metric_families_global_step(struct tfd_metric_text *out,

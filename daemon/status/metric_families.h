@@ -35,13 +35,13 @@ enum {
 };
 
 tfd_metric_put_fn tfd_metric_families_build, tfd_metric_families_role,
-    tfd_metric_families_step_times, tfd_metric_families_global_step,
-    tfd_metric_families_variables, tfd_metric_families_variable_bytes,
-    tfd_metric_families_queues, tfd_metric_families_peer_up,
-    tfd_metric_families_peer_bytes, tfd_metric_families_rpc,
-    tfd_metric_families_memory, tfd_metric_families_gpu,
-    tfd_metric_families_saves, tfd_metric_families_save_failures,
-    tfd_metric_families_save_duration, tfd_metric_families_save_age,
-    tfd_metric_families_left_out;
+    tfd_metric_families_step_times, tfd_metric_families_turns,
+    tfd_metric_families_global_step, tfd_metric_families_variables,
+    tfd_metric_families_variable_bytes, tfd_metric_families_queues,
+    tfd_metric_families_peer_up, tfd_metric_families_peer_bytes,
+    tfd_metric_families_rpc, tfd_metric_families_memory,
+    tfd_metric_families_gpu, tfd_metric_families_saves,
+    tfd_metric_families_save_failures, tfd_metric_families_save_duration,
+    tfd_metric_families_save_age, tfd_metric_families_left_out;
 
 #endif

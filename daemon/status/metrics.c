@@ -158,6 +158,10 @@ const struct tfd_metric tfd_metrics[] = {
      "sent to and received from a task, whichever of the two has connected; "
      "peer \"other\": clients, TensorFlow's servers and pages",
      .put = tfd_metric_families_peer_bytes},
+    {"tfd_loop_turn_seconds", HISTOGRAM, NULL,
+     "turns of the event loop, without the wait for something to do; every "
+     "call waits for the turn that is under way when it comes",
+     .put = tfd_metric_families_turns},
     {"tfd_rpc_inflight", GAUGE, NULL, "calls not yet answered",
      .value = rpc_inflight_value},
     {"tfd_rpc_requests_total", COUNTER, "method", "calls by method",

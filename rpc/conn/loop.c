@@ -19,6 +19,7 @@
 #include "rpc/conn/loop_uv.h"
 
 #include "common/thread/spin.h"
+#include "rpc/conn/loop_turns.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -49,6 +50,8 @@ struct tfd_loop {
     bool stopped;
     bool looking; /* atomic: sees what is posted without being woken */
     struct tfd_spin spin;
+    uint64_t turned_ns; /* the end of the last turn */
+    struct tfd_histogram turns;
 
     struct tfd_post *posted; /* atomic; newest first */
     struct tfd_post *deferred, **deferred_end;
@@ -437,6 +440,20 @@ static bool look_before_sleeping(struct tfd_loop *l, int64_t *looked_ns)
     return found;
 }
 
+static void count_turn(struct tfd_loop *l, int64_t waited_ns)
+{
+    uint64_t now = uv_hrtime();
+    int64_t took = (int64_t)(now - l->turned_ns) - waited_ns;
+
+    tfd_histogram_add(&l->turns, took > 0 ? (uint64_t)took / 1000 : 0);
+    l->turned_ns = now;
+}
+
+const struct tfd_histogram *tfd_loop_turns(const struct tfd_loop *l)
+{
+    return &l->turns;
+}
+
 /* libuv does not tell when it has something to register with the system, so
  * its descriptor alone is not to be relied on: uv_run() does the sleeping. */
 static void turn(struct tfd_loop *l)
@@ -450,6 +467,7 @@ static void turn(struct tfd_loop *l)
     uv_run(&l->uv, busy ? UV_RUN_NOWAIT : UV_RUN_ONCE);
     waited_ns += (int64_t)(uv_metrics_idle_time(&l->uv) - idle_ns);
     tfd_spin_learn(&l->spin, waited_ns);
+    count_turn(l, waited_ns);
 }
 
 void tfd_loop_run(struct tfd_loop *l)
@@ -457,6 +475,7 @@ void tfd_loop_run(struct tfd_loop *l)
     /* Atomic: a thread may ask tfd_loop_inside() between two runs. */
     __atomic_store_n(&l->thread, pthread_self(), __ATOMIC_RELAXED);
     __atomic_store_n(&l->running, true, __ATOMIC_RELEASE);
+    l->turned_ns = uv_hrtime();
     do
         turn(l);
     while (!l->stopped);
