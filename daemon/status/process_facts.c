@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool read_text(const char *path, char *text, size_t size)
@@ -74,12 +75,18 @@ static void read_stat(struct tfd_process_facts *out)
     out->start_seconds = boot_seconds + (double)start / tick;
 }
 
-/* Without the one that is read. */
+/* Since Linux 6.2 the folder's size is how many there are.  To read a thousand
+ * names of it takes a third of a millisecond; without the one that is read,
+ * then. */
 static double count_fds(void)
 {
-    DIR *d = opendir("/proc/self/fd");
+    struct stat folder;
+    DIR *d;
     int count = -1;
 
+    if (stat("/proc/self/fd", &folder) == 0 && folder.st_size > 0)
+        return (double)folder.st_size;
+    d = opendir("/proc/self/fd");
     if (!d)
         return 0;
     for (const struct dirent *e = readdir(d); e; e = readdir(d))

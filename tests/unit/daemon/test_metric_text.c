@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -192,11 +193,18 @@ static void test_names_are_by_the_rules(void **state)
 
 static void test_what_the_kernel_says(void **state)
 {
-    struct tfd_process_facts f;
+    struct tfd_process_facts f, more;
+    int copies[50];
 
     (void)state;
     tfd_process_facts(&f);
     assert_true(f.open_fds >= 3 && f.open_fds < 1000);
+    for (int i = 0; i < 50; i++)
+        copies[i] = dup(STDERR_FILENO);
+    tfd_process_facts(&more);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(close(copies[i]), 0);
+    assert_true(more.open_fds == f.open_fds + 50);
     assert_true(f.max_fds > f.open_fds);
     assert_true(f.resident_bytes > 1000000 &&
                 f.virtual_bytes > f.resident_bytes);
