@@ -59,6 +59,7 @@ enum tfd_code tfd_eager_new(const struct tfd_eager_options *o,
                         "no memory for the eager service");
     e->options = *o;
     tfd_timer_init(&e->timer, o->loop, look);
+    tfd_eager_line_init(&e->line, o->loop);
     tfd_eager_bind(e);
     if (tfd_timer_start(&e->timer, LOOK_US, st) != TFD_OK) {
         free(e);
@@ -78,6 +79,7 @@ void tfd_eager_stop(struct tfd_eager *e)
     tfd_eager_end_streams(e);
     for (at = 0; (c = tfd_id_map_next(&e->contexts, &at)); at = 0)
         tfd_eager_context_close(c);
+    tfd_eager_line_end(&e->line);
     if (e->builders)
         tfd_pool_free(e->builders);
     e->builders = NULL;

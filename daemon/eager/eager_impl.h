@@ -10,6 +10,7 @@
 #include "common/base/id_map.h"
 #include "common/thread/pool.h"
 #include "daemon/eager/eager.h"
+#include "daemon/eager/line.h"
 
 struct tfd_eager_stream;
 
@@ -19,7 +20,8 @@ struct tfd_eager {
     uint64_t session_number;    /* the last one's */
     struct tfd_timer timer;     /* looks for contexts nobody speaks to */
     struct tfd_eager_stream *streams;
-    struct tfd_pool *builders; /* NULL: nothing large was built yet */
+    struct tfd_eager_line line; /* of requests */
+    struct tfd_pool *builders;  /* NULL: nothing large was built yet */
     bool stopping;
     int runs;
     uint64_t runs_done, abandoned;

@@ -3,6 +3,7 @@
  */
 #include "daemon/eager/enqueue.h"
 
+#include "common/base/container.h"
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/pbio.h"
@@ -41,25 +42,25 @@ static enum tfd_code drop_value(struct tfd_eager_request *q,
     return tfd_eager_handles_drop(&q->context->handles, op, output, st);
 }
 
-static enum tfd_code put_tensors(struct tfd_eager_request *q,
-                                 struct tfd_str item, int64_t op,
-                                 struct tfd_status *st)
+/* The next tensor of those that are sent; after the last one, the answer. */
+static enum tfd_code put_sent(struct tfd_eager_request *q,
+                              struct tfd_status *st)
 {
-    struct tfd_pb_reader r = tfd_pb_reader_of(item);
-    struct tfd_pb_field f;
-    int32_t output = 0;
+    struct tfd_tensor t = TFD_TENSOR_INIT;
+    struct tfd_pb_field f = {.tag = 0};
 
-    while (tfd_pb_next(&r, &f)) {
-        struct tfd_tensor t = TFD_TENSOR_INIT;
-
-        if (f.tag != tensorflow_eager_SendTensorOp_tensors_tag)
-            continue;
-        TFD_TRY(tfd_tensor_decode(q->in, tfd_pb_str(&r, &f), tfd_handle_decode,
-                                  &t, st));
-        TFD_TRY(
-            tfd_eager_handles_put(&q->context->handles, op, output++, &t, st));
+    while (tfd_pb_next(&q->tensors, &f) &&
+           f.tag != tensorflow_eager_SendTensorOp_tensors_tag)
+        f.tag = 0;
+    if (f.tag == 0) {
+        q->sends = false;
+        tfd_pb_put_str_always(&q->response.proto, ANSWERS, TFD_STR_EMPTY);
+        return tfd_pb_end(&q->tensors, "SendTensorOp", st);
     }
-    return tfd_pb_end(&r, "SendTensorOp", st);
+    TFD_TRY(tfd_tensor_decode(q->in, tfd_pb_str(&q->tensors, &f),
+                              tfd_handle_decode, &t, st));
+    return tfd_eager_handles_put(&q->context->handles, q->op_id, q->output++,
+                                 &t, st);
 }
 
 static enum tfd_code send_tensor(struct tfd_eager_request *q,
@@ -79,7 +80,11 @@ static enum tfd_code send_tensor(struct tfd_eager_request *q,
     }
     TFD_TRY(tfd_pb_end(&r, "SendTensorOp", st));
     TFD_TRY(tfd_eager_find_device(q->context, device, false, &on, st));
-    return put_tensors(q, item, op, st);
+    q->tensors = tfd_pb_reader_of(item);
+    q->op_id = op;
+    q->output = 0;
+    q->sends = true;
+    return TFD_OK;
 }
 
 /* The entries of a protobuf map come in any order. */
@@ -215,7 +220,7 @@ static const struct {
 } rows[] = {
     {ITEM(handle_to_decref), false, drop_value},
     {ITEM(operation), true, tfd_eager_operate},
-    {ITEM(send_tensor), false, send_tensor},
+    {ITEM(send_tensor), true, send_tensor},
     {ITEM(register_function), false, register_function},
     {ITEM(cleanup_function), false, clean_up},
     {ITEM(sync_remote_executor_for_stream), false, sync_stream},
@@ -267,21 +272,24 @@ static void finish(struct tfd_eager_request *q)
 
 static bool is_busy(const struct tfd_eager_request *q)
 {
-    return q->run || q->spread;
+    return q->run || q->spread || q->waits;
 }
 
-static bool next_item(struct tfd_eager_request *q, struct tfd_str *item)
+static bool may_go_on(struct tfd_eager_request *q)
 {
-    struct tfd_pb_field f;
-
     if (is_busy(q) || q->st.code != TFD_OK)
         return false;
     if (q->context->is_closed)
         (void)!tfd_eager_context_lost(q->context->id, &q->st);
     else if (q->cancelled)
         tfd_fail(&q->st, TFD_CANCELLED, "The request was cancelled.");
-    if (q->st.code != TFD_OK)
-        return false;
+    return q->st.code == TFD_OK;
+}
+
+static bool next_item(struct tfd_eager_request *q, struct tfd_str *item)
+{
+    struct tfd_pb_field f;
+
     while (tfd_pb_next(&q->items, &f))
         if (f.tag == QUEUE) {
             *item = tfd_pb_str(&q->items, &f);
@@ -290,17 +298,50 @@ static bool next_item(struct tfd_eager_request *q, struct tfd_str *item)
     return false;
 }
 
+/* False: there is nothing more. */
+static bool do_next(struct tfd_eager_request *q)
+{
+    struct tfd_str item;
+
+    if (q->sends) {
+        (void)!put_sent(q, &q->st);
+        return true;
+    }
+    if (!next_item(q, &item))
+        return false;
+    run_item(q, item);
+    return true;
+}
+
+static void stand_in_line(struct tfd_eager_request *q)
+{
+    q->waits = true;
+    tfd_eager_line_wait(&q->context->eager->line, &q->wait);
+}
+
+static void turn_comes(struct tfd_eager_waiter *w)
+{
+    struct tfd_eager_request *q =
+        TFD_CONTAINER_OF(w, struct tfd_eager_request, wait);
+
+    q->waits = false;
+    tfd_eager_request_go_on(q);
+}
+
 /* One that ends at once comes back here from inside. */
 void tfd_eager_request_go_on(struct tfd_eager_request *q)
 {
-    struct tfd_str item;
+    struct tfd_eager_line *line = &q->context->eager->line;
+    int64_t entered = tfd_eager_line_enter();
 
     if (q->inside)
         return;
     q->inside = true;
-    while (next_item(q, &item))
-        run_item(q, item);
+    while (may_go_on(q) && do_next(q))
+        if (!is_busy(q) && tfd_eager_line_over(line, entered))
+            stand_in_line(q);
     q->inside = false;
+    tfd_eager_line_leave(line, entered);
     if (!is_busy(q))
         finish(q);
 }
@@ -314,11 +355,15 @@ void tfd_eager_request_begin(struct tfd_eager_request *q,
     q->items = tfd_pb_reader_of(in->proto);
     q->run = NULL;
     q->spread = NULL;
-    q->inside = q->cancelled = false;
+    q->wait.go = turn_comes;
+    q->inside = q->cancelled = q->waits = q->sends = false;
     tfd_status_clear(&q->st);
     tfd_message_init(&q->response, native);
     tfd_eager_context_enter(c);
-    tfd_eager_request_go_on(q);
+    if (tfd_eager_line_busy(&c->eager->line))
+        stand_in_line(q);
+    else
+        tfd_eager_request_go_on(q);
 }
 
 void tfd_eager_request_cancel(struct tfd_eager_request *q)

@@ -2,7 +2,8 @@
  * enqueue.h - an EnqueueRequest: its items, one after the other.
  *
  * The first item that fails ends the request with its status; what came before
- * it has had its effect.  While an operation runs the loop does other work.
+ * it has had its effect.  While an operation runs the loop does other work, and
+ * so it does among many items (line.h).
  *
  * Ownership: embedded by who has the call; it counts its context.
  * Threads: loop thread.
@@ -20,10 +21,13 @@ struct tfd_eager_request {
     struct tfd_status st;
     struct tfd_eager_run *run;           /* under way; NULL */
     struct tfd_eager_spread_run *spread; /* likewise, on several tasks */
+    struct tfd_eager_waiter wait;        /* in the line, if it `waits` */
     struct tfd_str op; /* its name, and where its results go */
     int64_t op_id;
     bool is_function;
-    bool inside, cancelled;
+    struct tfd_pb_reader tensors; /* of a SendTensorOp, if it `sends` ... */
+    int32_t output;               /* ... whose next one goes here */
+    bool inside, cancelled, waits, sends;
     /* Once, possibly before tfd_eager_request_begin() returns; it may free the
      * request. */
     void (*done)(struct tfd_eager_request *q);

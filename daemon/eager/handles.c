@@ -1,19 +1,23 @@
 /*
  * handles.c - see handles.h.
  *
- * Nearly every operation has one output, so the outputs of one are a list.
+ * Values stand under a number of their operation and output, and those whose
+ * numbers are the same by chance in a list.  A number needs this process's key,
+ * so that nobody can choose operations for a long list.
  */
 #include "daemon/eager/handles.h"
 
+#include "common/base/hash.h"
 #include "config/limits.h"
 #include "daemon/eager/packed.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* One value; those of the same operation follow. */
+/* One value; those under the same number follow. */
 struct tfd_eager_values {
     struct tfd_eager_values *next;
+    int64_t op;
     int32_t output;
     struct tfd_tensor value;
     struct tfd_eager_packed *packed; /* in its place; NULL */
@@ -83,22 +87,27 @@ void tfd_eager_handles_deinit(struct tfd_eager_handles *h)
     struct tfd_eager_values *v;
     size_t at = 0;
 
-    while ((v = tfd_id_map_next(&h->by_op, &at)))
+    while ((v = tfd_id_map_next(&h->by_name, &at)))
         while (v) {
             struct tfd_eager_values *next = v->next;
 
             free_value(v);
             v = next;
         }
-    tfd_id_map_deinit(&h->by_op);
+    tfd_id_map_deinit(&h->by_name);
     *h = (struct tfd_eager_handles){.count = 0};
 }
 
-/* The place in the list of its operation; it may be empty. */
-static struct tfd_eager_values **find_value(struct tfd_eager_values **list,
-                                            int32_t output)
+static uint64_t number_of(int64_t op, int32_t output)
 {
-    while (*list && (*list)->output != output)
+    return tfd_hash_number((uint64_t)op) + (uint32_t)output;
+}
+
+/* The place in the list of its number; it may be empty. */
+static struct tfd_eager_values **find_value(struct tfd_eager_values **list,
+                                            int64_t op, int32_t output)
+{
+    while (*list && ((*list)->op != op || (*list)->output != output))
         list = &(*list)->next;
     return list;
 }
@@ -106,16 +115,19 @@ static struct tfd_eager_values **find_value(struct tfd_eager_values **list,
 static const struct tfd_eager_values *look_up(const struct tfd_eager_handles *h,
                                               int64_t op, int32_t output)
 {
-    struct tfd_eager_values *first = tfd_id_map_get(&h->by_op, (uint64_t)op);
+    struct tfd_eager_values *first =
+        tfd_id_map_get(&h->by_name, number_of(op, output));
 
-    return *find_value(&first, output);
+    return *find_value(&first, op, output);
 }
 
 /* Takes what v has, also on failure. */
-static enum tfd_code put_value(struct tfd_eager_handles *h, int64_t op,
+static enum tfd_code put_value(struct tfd_eager_handles *h,
                                struct tfd_eager_values *take_v,
                                struct tfd_status *st)
 {
+    const uint64_t number = number_of(take_v->op, take_v->output);
+
     if (h->count >= TFD_EAGER_HANDLES_MAX) {
         free_value(take_v);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -123,8 +135,8 @@ static enum tfd_code put_value(struct tfd_eager_handles *h, int64_t op,
                         "possible",
                         h->count, TFD_EAGER_HANDLES_MAX);
     }
-    take_v->next = tfd_id_map_get(&h->by_op, (uint64_t)op);
-    if (!tfd_id_map_put(&h->by_op, (uint64_t)op, take_v)) {
+    take_v->next = tfd_id_map_get(&h->by_name, number);
+    if (!tfd_id_map_put(&h->by_name, number, take_v)) {
         free_value(take_v);
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for the handle of a value");
@@ -152,10 +164,11 @@ enum tfd_code tfd_eager_handles_put(struct tfd_eager_handles *h, int64_t op,
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for the handle of a value");
     }
+    v->op = op;
     v->output = output;
     v->value = *take_value;
     *take_value = (struct tfd_tensor)TFD_TENSOR_INIT;
-    return put_value(h, op, v, st);
+    return put_value(h, v, st);
 }
 
 enum tfd_code tfd_eager_handles_put_packed(struct tfd_eager_handles *h,
@@ -172,8 +185,9 @@ enum tfd_code tfd_eager_handles_put_packed(struct tfd_eager_handles *h,
                                  : tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                                             "no memory for a packed handle");
     }
+    v->op = op;
     v->packed = take_packed;
-    return put_value(h, op, v, st);
+    return put_value(h, v, st);
 }
 
 struct tfd_eager_packed *
@@ -213,8 +227,9 @@ enum tfd_code tfd_eager_handles_get(const struct tfd_eager_handles *h,
 enum tfd_code tfd_eager_handles_drop(struct tfd_eager_handles *h, int64_t op,
                                      int32_t output, struct tfd_status *st)
 {
-    struct tfd_eager_values *first = tfd_id_map_get(&h->by_op, (uint64_t)op);
-    struct tfd_eager_values **at = find_value(&first, output);
+    const uint64_t number = number_of(op, output);
+    struct tfd_eager_values *first = tfd_id_map_get(&h->by_name, number);
+    struct tfd_eager_values **at = find_value(&first, op, output);
     struct tfd_eager_values *v = *at;
 
     if (!v)
@@ -228,17 +243,9 @@ enum tfd_code tfd_eager_handles_drop(struct tfd_eager_handles *h, int64_t op,
     if (at != &first) {
         *at = v->next;
     } else if (!v->next) {
-        tfd_id_map_remove(&h->by_op, (uint64_t)op);
-    } else { /* the next one moves here, so that the table stays as it is */
-        struct tfd_eager_values next, *gone = v->next;
-
-        unlist_resource(h, gone);
-        next = *gone;
-        gone->value = v->value;
-        gone->packed = v->packed;
-        *v = next;
-        list_resource(h, v);
-        v = gone;
+        tfd_id_map_remove(&h->by_name, number);
+    } else { /* in the place of v, for which there is memory */
+        (void)!tfd_id_map_put(&h->by_name, number, v->next);
     }
     h->count--;
     free_value(v);

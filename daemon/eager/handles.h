@@ -15,8 +15,8 @@
 struct tfd_eager_values;
 struct tfd_eager_packed;
 
-struct tfd_eager_handles {   /* all zero: none */
-    struct tfd_id_map by_op; /* -> struct tfd_eager_values */
+struct tfd_eager_handles {     /* all zero: none */
+    struct tfd_id_map by_name; /* -> struct tfd_eager_values */
     size_t count;
     size_t size; /* bytes: of the values, each in full, and the table's own */
     /* Those that are handles of resources, the newest first. */

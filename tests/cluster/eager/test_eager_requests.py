@@ -5,12 +5,14 @@ What tfd answers otherwise stands in a table, with the reason; TensorFlow's serv
 is not asked what ends it."""
 import re
 import threading
+import time
 
 import grpc
 
+from tests.cluster.client import tf
 from tests.cluster.cluster import Cluster, tensorflow_server
 from tests.cluster.eager.contexts import (
-    NO_VALUE, SERVICE, Context, message, run)
+    GONE, HERE, NO_VALUE, SERVICE, Context, drop, fails, give, message, run)
 from tests.cluster.eager.requests import OTHER, changes, prepared, requests
 from tests.cluster.suite import test
 from tests.cluster.watch import wait_metric
@@ -215,3 +217,60 @@ def bytes_of_any_length_are_refused(cluster):
         context.close(view=ALWAYS)
     asked.end()
     serves(cluster["worker", 0])
+
+
+def many_tensors(count):
+    return message("EagerItem", send_tensor=message(
+        "EagerTensors", op_id=900, device_name=HERE,
+        tensors=[tf.make_tensor_proto(1.0)] * count))
+
+
+LARGE = {
+    "tensors of one operation": lambda: [many_tensors(60000)],
+    "values": lambda: [give(n, 1.0) for n in range(1000, 21000)],
+    "nothing": lambda: [message("EagerItem")] * 300000,
+    "operations": lambda: [run(100000 + n, "Identity", 1, T=tf.float32)
+                           for n in range(4000)],
+}
+
+
+@test(limit=100, tfd_only=True, worker=1)
+def large_requests_hold_up_nobody(cluster):
+    task, slow = cluster["worker", 0], []
+    beside = Context(task.address, 78)
+    for number, (name, items) in enumerate(LARGE.items(), 7000):
+        context = Context(task.address, number)
+        context.enqueue(*prepared())
+        call = context.begin(*items())
+        count = 0
+        while not call.done() or count < 3:
+            begun = time.monotonic()
+            beside.eager("KeepAlive", context_id=78)
+            count += 1
+            if time.monotonic() - begun > 1:
+                slow.append((name, time.monotonic() - begun))
+        call.result()
+        context.close(view=ALWAYS)
+    beside.close(view=ALWAYS)
+    serves(task)
+    assert not slow, slow
+
+
+@test(limit=100, tfd_only=True, worker=1)
+def large_requests_end_amid_their_items(cluster):
+    """By a failure, their caller, their context."""
+    task = cluster["worker", 0]
+    context = Context(task.address, 79)
+    context.enqueue(*prepared())
+    failed = context.begin(many_tensors(60000), drop(5000), give(5001, 1.0))
+    fails("INVALID_ARGUMENT", NO_VALUE, failed.result)
+    fails("INVALID_ARGUMENT", NO_VALUE, context.enqueue, drop(5001))
+    context.enqueue(drop(900, 59999))
+    left = context.begin(*[message("EagerItem")] * 300000)
+    left.cancel()
+    closed = context.begin(*[run(100000 + n, "Identity", 1, T=tf.float32)
+                             for n in range(8000)])
+    context.close(view=ALWAYS)
+    error = closed.exception(20)
+    assert error is None or GONE in error.details(), error
+    serves(task)

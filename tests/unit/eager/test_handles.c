@@ -4,6 +4,7 @@
 #include "daemon/eager/handles.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,6 +75,28 @@ static void test_outputs_of_many_operations(void **state)
     assert_true(get(3, -1) < 0);
 }
 
+/* A list of them would be walked from its beginning for each: a minute. */
+static void test_many_outputs_of_one_operation(void **state)
+{
+    const int64_t begun = tfd_clock_now_us();
+    const int count = 200000;
+
+    (void)state;
+    for (int output = 0; output < count; output++)
+        put(9, output, (float)output);
+    put(9, -1, 5);
+    assert_int_equal(handles.count, count + 1);
+    assert_true(get(9, 777) == 777);
+    assert_true(get(9, -1) == 5);
+    assert_true(get(9, count) < 0);
+    for (int output = 0; output < count; output += 2)
+        assert_true(drop(9, output));
+    assert_int_equal(handles.count, count / 2 + 1);
+    assert_true(get(9, 776) < 0);
+    assert_true(get(9, 777) == 777);
+    assert_true(tfd_clock_now_us() - begun < 10 * 1000 * 1000);
+}
+
 static void test_dropped_in_any_order(void **state)
 {
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
@@ -91,7 +114,7 @@ static void test_dropped_in_any_order(void **state)
                             (float)orders[i][later]);
         }
         assert_int_equal(handles.count, 0);
-        assert_int_equal(handles.by_op.count, 0);
+        assert_int_equal(handles.by_name.count, 0);
     }
 }
 
@@ -218,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_outputs_of_many_operations, teardown),
+        cmocka_unit_test_teardown(test_many_outputs_of_one_operation, teardown),
         cmocka_unit_test_teardown(test_dropped_in_any_order, teardown),
         cmocka_unit_test_teardown(test_resources_are_listed, teardown),
         cmocka_unit_test_teardown(test_sizes_come_back, teardown),
