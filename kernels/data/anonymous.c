@@ -57,21 +57,16 @@ static bool ref_unless_freed(struct tfd_resource *r)
     return false;
 }
 
-struct tfd_resource *tfd_anonymous_find(struct tfd_str name,
+struct tfd_resource *tfd_anonymous_find(const struct tfd_handle *h,
                                         const struct tfd_resource_type *type)
 {
     struct tfd_resource *found = NULL;
-    char text[24];
-    uint64_t number;
 
-    if (name.size < 3 || name.data[0] != '_')
+    if (h->hash_code == 0)
         return NULL;
-    snprintf(text, sizeof(text), "%.*s",
-             (int)(name.size - 1 < 22 ? name.size - 1 : 22), name.data + 1);
-    number = strtoull(text, NULL, 10);
     tfd_lock(&table_lock);
     for (struct tfd_anonymous *a = table_first; a && !found; a = a->next)
-        if (a->number == number && a->resource->type == type &&
+        if (a->number == h->hash_code && a->resource->type == type &&
             ref_unless_freed(a->resource))
             found = a->resource;
     tfd_unlock(&table_lock);

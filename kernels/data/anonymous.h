@@ -3,8 +3,8 @@
  * as the iterators of eager programs: the last handle frees the resource.
  *
  * A handle may be written as a string and read again.  For that the table knows
- * the resources by name; it holds no reference, and forgets a resource that is
- * freed.
+ * the resources by number; it holds no reference, and forgets a resource that
+ * is freed.
  *
  * Threads: any.
  */
@@ -31,8 +31,9 @@ enum tfd_code tfd_anonymous_deleter(struct tfd_kctx *k, int out,
                                     struct tfd_status *st) TFD_MUST_USE;
 /* When the resource is freed. */
 void tfd_anonymous_forget(struct tfd_anonymous *a);
-/* NULL when there is none of this name and type; counted. */
-struct tfd_resource *tfd_anonymous_find(struct tfd_str name,
+/* NULL when there is none of this number and type; counted.  Only handles of
+ * the table have a number, as their hash code: names may look alike. */
+struct tfd_resource *tfd_anonymous_find(const struct tfd_handle *h,
                                         const struct tfd_resource_type *type);
 
 #endif

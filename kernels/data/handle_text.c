@@ -44,7 +44,7 @@ static enum tfd_code find_handle(struct tfd_kctx *k, const struct tfd_handle *h,
                                  struct tfd_resource **out,
                                  struct tfd_status *st)
 {
-    *out = tfd_anonymous_find(h->name, type);
+    *out = tfd_anonymous_find(h, type);
     if (*out)
         return TFD_OK;
     if (!tfd_str_is(h->device, tfd_rt_device(k->rt)))

@@ -12,6 +12,9 @@
 #include "kernels/core/families.h"
 #include "kernels/core/owner.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* ---- Iterators by name --------------------------------------------------- */
 
 /* State of a kernel that owns one. */
@@ -87,6 +90,45 @@ static enum tfd_code anonymous_compute(struct tfd_kctx *k,
     if (k->out_count == 1)
         return TFD_OK;
     return tfd_anonymous_deleter(k, 1, st);
+}
+
+static enum tfd_code make_unnamed(void *arg, struct tfd_resource **out,
+                                  struct tfd_status *st)
+{
+    const struct tfd_kctx *k = arg;
+    const struct tfd_dataset_maker *m = k->state;
+    const struct tfd_data_task task = tfd_data_task_of(k->rt);
+
+    return tfd_iterator_new(&task, m->count, m->types, m->shapes, out, st);
+}
+
+/* The oldest kind has a name of its own in the container and stays until it is
+ * destroyed: a dataset that copies from another device makes it in one function
+ * and finds it by its string in others. */
+static enum tfd_code unnamed_compute(struct tfd_kctx *k, struct tfd_status *st)
+{
+    static const struct tfd_shape scalar = {0, {0}};
+    const struct tfd_str container = tfd_str_of(tfd_rt_container(k->rt));
+    struct tfd_resource *r;
+    struct tfd_handle *h;
+    char name[64];
+
+    snprintf(name, sizeof(name), "_%" PRIu64 "_AnonymousIterator",
+             tfd_rt_unique(k->rt));
+    TFD_TRY(tfd_rt_find_or_make(k->rt, container, tfd_str_of(name),
+                                &tfd_iterator_type, make_unnamed, k, &r, st));
+    h = tfd_handle_new(tfd_str_of(tfd_rt_device(k->rt)), container,
+                       tfd_str_of(name), tfd_str_of(tfd_iterator_type.name), 0,
+                       st);
+    tfd_resource_unref(r);
+    if (!h)
+        return TFD_RESOURCE_EXHAUSTED;
+    if (tfd_kctx_output(k, 0, TFD_RESOURCE, &scalar, st) != TFD_OK) {
+        tfd_handle_unref(h);
+        return TFD_RESOURCE_EXHAUSTED;
+    }
+    *(struct tfd_handle **)tfd_tensor_data(&k->out[0]) = h;
+    return TFD_OK;
 }
 
 /* The handle goes; and then, if it was the last, the iterator. */
@@ -300,7 +342,7 @@ static const struct tfd_kernel kernels[] = {
     TFD_KERNEL_ANY("ExperimentalIteratorGetDevice", device_compute),
     NAMED("Iterator"),
     NAMED("IteratorV2"),
-    MADE("AnonymousIterator", anonymous_compute),
+    MADE("AnonymousIterator", unnamed_compute),
     MADE("AnonymousIteratorV2", anonymous_compute),
     MADE("AnonymousIteratorV3", anonymous_compute),
     TFD_KERNEL_ANY("DeleteIterator", delete_compute),

@@ -150,6 +150,46 @@ def data_anonymous_iterators(side):
     return out
 
 
+@scenario("AnonymousIterator IteratorToStringHandle "
+          "IteratorFromStringHandleV2 DestroyResourceOp")
+@fresh_graph
+def data_anonymous_iterators_by_their_strings(side):
+    """The oldest kind outlives its handle, until it is destroyed."""
+    out, place = {}, hidden("")
+    found = raw.IteratorFromStringHandleV2(string_handle=place, **INT)
+    value = get(found)
+    destroyed = raw.DestroyResourceOp(resource=found,
+                                      ignore_lookup_error=False)
+    with side.session() as session:
+        made = raw.AnonymousIterator(**INT)
+        with tf.control_dependencies([make(numbers(4), made)]):
+            text = raw.IteratorToStringHandle(resource_handle=made)
+        first, second = session.run(text), session.run(text)
+        for i, handle in enumerate((first, first, second, first)):
+            note(out, "value %d" % i, told(session, value, {place: handle}))
+        note(out, "destroyed", told(session, destroyed, {place: first}))
+        gone = str(told(session, value, {place: first}))
+        note(out, "gone", "does not exist" in gone)
+        note(out, "the other", told(session, value, {place: second}))
+    return out
+
+
+@scenario("AnonymousIterator GeneratorDataset RemoteCall MakeIterator")
+@fresh_graph
+def data_copied_to_a_device(side):
+    """Its functions have the iterator of the oldest kind, by its string."""
+    out = {}
+    for name, source in (("some", numbers(4)), ("none", numbers(0))):
+        made = source.apply(tf.data.experimental.copy_to_device("/cpu:0"))
+        it = tf.data.make_initializable_iterator(made.prefetch(1))
+        value = it.get_next()
+        with side.session() as session:
+            for i in range(2):
+                session.run(it.initializer)
+                walk(session, out, "%s %d" % (name, i), value, 6)
+    return out
+
+
 @scenario("IteratorGetDevice ExperimentalIteratorGetDevice")
 @fresh_graph
 def data_iterator_devices(side):
