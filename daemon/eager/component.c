@@ -16,9 +16,6 @@
 #define ASKED(field) tensorflow_eager_RunComponentFunctionRequest_##field##_tag
 #define RAN(field) tensorflow_eager_RunComponentFunctionResponse_##field##_tag
 
-/* The values of this operation are the answer. */
-#define NOT_KEPT (-1)
-
 struct component_call {
     struct tfd_call *call;
     struct tfd_eager_context *context;
@@ -96,7 +93,8 @@ static void put_results(const struct component_call *c, struct tfd_message *m)
         tfd_tensor_proto_shape_encode(&m->proto, &c->run->results[i].shape);
         tfd_pb_finish(&m->proto, shape);
     }
-    for (int i = 0; c->op == NOT_KEPT && i < c->run->graph->result_count; i++)
+    for (int i = 0;
+         c->op == TFD_EAGER_NOT_KEPT && i < c->run->graph->result_count; i++)
         tfd_message_put_tensor(m, RAN(tensor), &c->run->results[i],
                                tfd_handle_encode);
 }
@@ -104,7 +102,7 @@ static void put_results(const struct component_call *c, struct tfd_message *m)
 static enum tfd_code keep_results(const struct component_call *c,
                                   struct tfd_status *st)
 {
-    if (c->op == NOT_KEPT)
+    if (c->op == TFD_EAGER_NOT_KEPT)
         return TFD_OK;
     for (int i = 0; i < c->run->graph->result_count; i++)
         TFD_TRY(tfd_eager_handles_put(&c->context->handles, c->op,

@@ -314,6 +314,7 @@ allocate_context(struct tfd_eager *e, const struct tfd_eager_context_request *q)
         return NULL;
     }
     c->eager = e;
+    c->functions.ops = c->components.ops = &e->options.registry->ops;
     c->refs = 1;
     c->id = q->id;
     c->view = q->view;

@@ -6,6 +6,7 @@
 #include "common/base/pbio.h"
 #include "common/proto/graph.pb.h"
 #include "config/limits.h"
+#include "daemon/eager/same_function.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -58,29 +59,10 @@ static enum tfd_code read_name(struct tfd_str def, struct tfd_str *name,
     return TFD_OK;
 }
 
-/* Maps may come in another order the second time, which changes no byte but
- * its place. */
-static bool same_bytes(struct tfd_str a, struct tfd_str b)
-{
-    uint64_t sum[2] = {0, 0};
-
-    if (tfd_str_eq(a, b))
-        return true;
-    if (a.size != b.size)
-        return false;
-    for (size_t i = 0; i < a.size; i++) {
-        uint64_t x = (uint8_t)a.data[i], y = (uint8_t)b.data[i];
-
-        sum[0] += (x + 1) * (x + 1) * (x + 3);
-        sum[1] += (y + 1) * (y + 1) * (y + 3);
-    }
-    return sum[0] == sum[1];
-}
-
 static enum tfd_code check_again(const struct tfd_eager_function *f,
                                  struct tfd_str def, struct tfd_status *st)
 {
-    if (same_bytes(f->def, def))
+    if (tfd_eager_same_function(f->def, def))
         return TFD_OK;
     return tfd_fail(
         st, TFD_INVALID_ARGUMENT,
@@ -124,6 +106,18 @@ static struct tfd_eager_function *copy_function(struct tfd_str def,
     return f;
 }
 
+/* Or nobody could use the op any more. */
+static enum tfd_code check_ops(const struct tfd_eager_library *l,
+                               struct tfd_str name, struct tfd_status *st)
+{
+    if (!l->ops || !tfd_op_find(l->ops, name))
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Cannot add function '" TFD_STR_FMT
+                    "' because an op with the same name already exists.",
+                    TFD_STR_ARG(name));
+}
+
 enum tfd_code tfd_eager_library_add(struct tfd_eager_library *l,
                                     struct tfd_str def, struct tfd_str library,
                                     struct tfd_status *st)
@@ -132,6 +126,7 @@ enum tfd_code tfd_eager_library_add(struct tfd_eager_library *l,
     struct tfd_str name;
 
     TFD_TRY(read_name(def, &name, st));
+    TFD_TRY(check_ops(l, name, st));
     f = tfd_eager_library_find(l, name);
     if (f)
         return check_again(f, def, st);

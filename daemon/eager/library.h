@@ -11,6 +11,7 @@
 #define TFD_DAEMON_EAGER_LIBRARY_H
 
 #include "common/base/map.h"
+#include "common/graph/opdef.h"
 
 struct tfd_eager_graph;
 struct tfd_eager_spread;
@@ -25,15 +26,17 @@ struct tfd_eager_function {
     bool spans; /* its nodes name several tasks */
 };
 
-struct tfd_eager_library {  /* all zero: empty */
-    struct tfd_map by_name; /* -> struct tfd_eager_function */
-    size_t size;            /* bytes of all definitions */
+struct tfd_eager_library {        /* all zero: empty */
+    const struct tfd_op_set *ops; /* whose names are taken; NULL: none */
+    struct tfd_map by_name;       /* -> struct tfd_eager_function */
+    size_t size;                  /* bytes of all definitions */
 };
 
 /* Graphs must have been let go of. */
 void tfd_eager_library_deinit(struct tfd_eager_library *l);
 /* The same again is fine.  INVALID_ARGUMENT "Attempting to add a duplicate
- * function ..." for another body, or for what has no name;
+ * function ..." for another body, "Cannot add function ..." for the name of an
+ * op, or for what has no name;
  * RESOURCE_EXHAUSTED beyond the limits. */
 enum tfd_code tfd_eager_library_add(struct tfd_eager_library *l,
                                     struct tfd_str def, struct tfd_str library,

@@ -58,6 +58,19 @@ static void check_cancelled(struct tfd_eager_request *q)
         own.text);
 }
 
+/* The values themselves, of which none is kept. */
+static void answer_values(struct tfd_eager_request *q,
+                          const struct tfd_eager_run *r)
+{
+    struct tfd_message *m = &q->response;
+    size_t answer = tfd_message_begin(m, ANSWERS);
+
+    for (int i = 0; i < r->graph->result_count; i++)
+        tfd_message_put_tensor(m, ANSWER(tensor), &r->results[i],
+                               tfd_handle_encode);
+    tfd_message_finish(m, answer);
+}
+
 static void put_answer(struct tfd_eager_request *q,
                        const struct tfd_eager_run *r)
 {
@@ -83,6 +96,10 @@ static enum tfd_code keep_results(struct tfd_eager_request *q,
         if (r->results[i].dtype == TFD_DTYPE_INVALID)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "Retval[%d] does not have value", i);
+    if (q->op_id == TFD_EAGER_NOT_KEPT) {
+        answer_values(q, r);
+        return TFD_OK;
+    }
     put_answer(q, r);
     for (int i = 0; i < r->graph->result_count; i++)
         TFD_TRY(tfd_eager_handles_put(&q->context->handles, q->op_id, i,

@@ -23,6 +23,9 @@ struct tfd_eager_input {
     struct tfd_eager_packed *packed; /* counted; proto is its; NULL */
 };
 
+/* The number of an operation whose values are its answer. */
+#define TFD_EAGER_NOT_KEPT (-1)
+
 struct tfd_eager_operation {
     int64_t id;
     struct tfd_str name;

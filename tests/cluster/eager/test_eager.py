@@ -140,6 +140,52 @@ def functions_are_found_when_they_run(cluster):
               c.enqueue, remove("callee"))
 
 
+def difference(*order):
+    made = function("difference", "Sub")
+    made.signature.input_arg.add(name="y", type=1)
+    made.node_def[0].input[:] = order
+    return made
+
+
+@test(tfd_only=True, worker=1)
+def names_of_functions_are_taken(cluster):
+    with context(cluster, 1013) as c:
+        def register(made, component=False):
+            c.enqueue(message("EagerItem", register_function=message(
+                "EagerFunction", function_def=made,
+                is_component_function=component)))
+        register(difference("x", "y"))
+        register(difference("x", "y"))
+        fails("INVALID_ARGUMENT", "where the previous and current definitions "
+              "differ", register, difference("y", "x"))
+        for component in (False, True):
+            fails("INVALID_ARGUMENT", "Cannot add function 'Neg' because an op "
+                  "with the same name already exists.", register,
+                  function("Neg"), component)
+        c.enqueue(give(1, 5.0), give(2, 3.0), run(3, "Neg", 1))
+        called = run(4, "difference", 1, 2)
+        called.operation.is_function = True
+        c.enqueue(called)
+        assert (c.value(3), c.value(4)) == (-5.0, 2.0)
+
+
+@test(tfd_only=True, worker=1)
+def values_of_no_operation_are_the_answer(cluster):
+    with context(cluster, 1014) as c:
+        c.enqueue(give(1, 5.0), give(2, 3.0), message(
+            "EagerItem", register_function=message(
+                "EagerFunction", function_def=function("twice"))))
+        for number, value in ((1, -5.0), (2, -3.0)):
+            answer, = c.enqueue(run(-1, "Neg", number))
+            assert not answer.shape
+            assert tf.make_ndarray(answer.tensor[0]) == value
+        called = run(-1, "twice", 1)
+        called.operation.is_function = True
+        answer, = c.enqueue(called)
+        assert tf.make_ndarray(answer.tensor[0]) == 10.0
+        fails("INVALID_ARGUMENT", NO_VALUE, c.enqueue, drop(-1))
+
+
 @test(tfd_only=True, worker=1)
 def components_leave_results_where_they_are_told(cluster):
     with context(cluster, 1006) as c:
