@@ -228,7 +228,7 @@ void tfd_eager_context_close(struct tfd_eager_context *c)
     forget_graphs(&c->components);
     tfd_eager_library_deinit(&c->functions);
     tfd_eager_library_deinit(&c->components);
-    tfd_eager_handles_deinit(&c->handles);
+    tfd_eager_handles_leave(&c->handles, &c->eager->line);
     close_session(c);
     tfd_eager_context_unref(c);
     tfd_eager_context_unref(c); /* the table's */

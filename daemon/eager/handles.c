@@ -7,12 +7,16 @@
  */
 #include "daemon/eager/handles.h"
 
+#include "common/base/container.h"
 #include "common/base/hash.h"
 #include "config/limits.h"
 #include "daemon/eager/packed.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+
+/* Of a context that ends: some tens of microseconds. */
+#define FREED_AT_ONCE 500
 
 /* One value; those under the same number follow. */
 struct tfd_eager_values {
@@ -82,21 +86,71 @@ static void free_value(struct tfd_eager_values *v)
     free(v);
 }
 
+static void free_list(struct tfd_eager_values *v)
+{
+    while (v) {
+        struct tfd_eager_values *next = v->next;
+
+        free_value(v);
+        v = next;
+    }
+}
+
 void tfd_eager_handles_deinit(struct tfd_eager_handles *h)
 {
     struct tfd_eager_values *v;
     size_t at = 0;
 
     while ((v = tfd_id_map_next(&h->by_name, &at)))
-        while (v) {
-            struct tfd_eager_values *next = v->next;
-
-            free_value(v);
-            v = next;
-        }
+        free_list(v);
     tfd_id_map_deinit(&h->by_name);
     *h = (struct tfd_eager_handles){.count = 0};
 }
+
+/* ---- Tables that go bit by bit ------------------------------------------- */
+
+struct leaving {
+    struct tfd_eager_waiter waiter;
+    struct tfd_eager_line *line;
+    struct tfd_id_map values;
+    size_t at;
+};
+
+static void free_some(struct tfd_eager_waiter *w)
+{
+    struct leaving *x = TFD_CONTAINER_OF(w, struct leaving, waiter);
+    const int64_t entered = tfd_eager_line_enter();
+    struct tfd_eager_values *v;
+    bool over = false;
+
+    while (!over && (v = tfd_id_map_next(&x->values, &x->at))) {
+        free_list(v);
+        over = tfd_eager_line_over(x->line, entered);
+    }
+    tfd_eager_line_leave(x->line, entered);
+    if (over) {
+        tfd_eager_line_wait(x->line, w);
+        return;
+    }
+    tfd_id_map_deinit(&x->values);
+    free(x);
+}
+
+void tfd_eager_handles_leave(struct tfd_eager_handles *h,
+                             struct tfd_eager_line *line)
+{
+    struct leaving *x = h->count > FREED_AT_ONCE ? malloc(sizeof(*x)) : NULL;
+
+    if (!x) {
+        tfd_eager_handles_deinit(h);
+        return;
+    }
+    *x = (struct leaving){{.go = free_some}, line, h->by_name, 0};
+    *h = (struct tfd_eager_handles){.count = 0};
+    tfd_eager_line_wait(line, &x->waiter);
+}
+
+/* ---- Names --------------------------------------------------------------- */
 
 static uint64_t number_of(int64_t op, int32_t output)
 {

@@ -11,6 +11,7 @@
 
 #include "common/base/id_map.h"
 #include "common/base/tensor.h"
+#include "daemon/eager/line.h"
 
 struct tfd_eager_values;
 struct tfd_eager_packed;
@@ -25,6 +26,10 @@ struct tfd_eager_handles {     /* all zero: none */
 };
 
 void tfd_eager_handles_deinit(struct tfd_eager_handles *h);
+/* The same, but many values are freed while the loop does other work, or when
+ * the line ends. */
+void tfd_eager_handles_leave(struct tfd_eager_handles *h,
+                             struct tfd_eager_line *line);
 /* Takes the value, also on failure.  The first value of a name stays: a second
  * one is dropped.  RESOURCE_EXHAUSTED beyond TFD_EAGER_HANDLES_MAX. */
 enum tfd_code tfd_eager_handles_put(struct tfd_eager_handles *h, int64_t op,

@@ -97,6 +97,57 @@ static void test_many_outputs_of_one_operation(void **state)
     assert_true(tfd_clock_now_us() - begun < 10 * 1000 * 1000);
 }
 
+struct watch {
+    struct tfd_timer timer;
+    struct tfd_eager_line *line;
+    int turns;
+};
+
+static void look(struct tfd_timer *t)
+{
+    struct watch *w = (struct watch *)t;
+
+    w->turns++;
+    if (tfd_eager_line_busy(w->line))
+        assert_int_equal(tfd_timer_start(t, 0, NULL), TFD_OK);
+    else
+        tfd_loop_stop(t->loop);
+}
+
+static void fill(int count)
+{
+    for (int op = 0; op < count; op++)
+        put(op, 0, 1);
+}
+
+/* The loop turns meanwhile, and the table is there for others at once. */
+static void test_many_leave_bit_by_bit(void **state)
+{
+    struct tfd_loop *loop = tfd_loop_new(NULL);
+    struct tfd_eager_line line;
+    struct watch w = {.line = &line};
+
+    (void)state;
+    tfd_eager_line_init(&line, loop);
+    tfd_timer_init(&w.timer, loop, look);
+    fill(200000);
+    tfd_eager_handles_leave(&handles, &line);
+    assert_int_equal(handles.count, 0);
+    put(1, 0, 7);
+    assert_int_equal(tfd_timer_start(&w.timer, 0, NULL), TFD_OK);
+    tfd_loop_run(loop);
+    assert_in_range(w.turns, 4, 200000);
+    assert_true(get(1, 0) == 7);
+    fill(1000);
+    tfd_eager_handles_leave(&handles, &line);
+    tfd_eager_line_end(&line); /* the rest of them, too */
+    assert_null(line.first);
+    fill(10);
+    tfd_eager_handles_leave(&handles, &line);
+    assert_null(line.first);
+    tfd_loop_free(loop);
+}
+
 static void test_dropped_in_any_order(void **state)
 {
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
@@ -242,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_outputs_of_many_operations, teardown),
         cmocka_unit_test_teardown(test_many_outputs_of_one_operation, teardown),
+        cmocka_unit_test_teardown(test_many_leave_bit_by_bit, teardown),
         cmocka_unit_test_teardown(test_dropped_in_any_order, teardown),
         cmocka_unit_test_teardown(test_resources_are_listed, teardown),
         cmocka_unit_test_teardown(test_sizes_come_back, teardown),
