@@ -247,6 +247,33 @@ static enum tfd_code keep_spread(struct tfd_eager_request *q,
     return TFD_OK;
 }
 
+static bool begins_with(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* A part has a name that nobody knows: a client finds the line of its program
+ * by the function that it called.  Whose task is lost has no such line. */
+static void spread_status(struct tfd_eager_request *q,
+                          const struct tfd_status *st)
+{
+    static const enum tfd_code lost[] = {TFD_UNAVAILABLE, TFD_ABORTED,
+                                         TFD_CANCELLED};
+    char name[256];
+
+    snprintf(name, sizeof(name), "{{function_node " TFD_STR_FMT "}}",
+             TFD_STR_ARG(q->op));
+    for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
+        if (st->code == lost[i]) {
+            tfd_status_copy(&q->st, st);
+            return;
+        }
+    if (q->is_function && begins_with(st->text, name))
+        tfd_status_copy(&q->st, st);
+    else
+        tfd_eager_run_status(&q->st, st, q->op, q->is_function);
+}
+
 static void spread_done(struct tfd_eager_spread_run *r,
                         const struct tfd_status *st)
 {
@@ -254,10 +281,8 @@ static void spread_done(struct tfd_eager_spread_run *r,
 
     if (q->context->is_closed)
         (void)!tfd_eager_context_lost(q->context->id, &q->st);
-    else if (st->code != TFD_OK && !q->is_function)
-        tfd_eager_run_status(&q->st, st, q->op, false);
     else if (st->code != TFD_OK)
-        tfd_status_copy(&q->st, st);
+        spread_status(q, st);
     else
         (void)!keep_spread(q, r, &q->st);
     check_cancelled(q);

@@ -196,6 +196,24 @@ def what_a_part_lacks_is_said(cluster):
         c.step(21)
 
 
+@test(tfd_only=True, ps=1, worker=1)
+def errors_name_the_function_that_was_called(cluster):
+    """By which a client finds the line of its program: not the part."""
+    with pair(cluster, 2012) as c:
+        c.worker.enqueue(register(adds("wrong", "MatMul")), message(
+            "EagerItem", send_tensor=message(
+                "EagerTensors", op_id=11, device_name=HERE,
+                tensors=[tf.make_tensor_proto([1., 2.])])))
+        for name, value, where in (("adds", 11, "{{node up}}"),
+                                   ("wrong", 10, "sum")):
+            code, words = code_of(c.worker.enqueue, call(
+                20, name, handle(1, device=PS), handle(value)))
+            assert code == "INVALID_ARGUMENT" and where in words, words
+            told = "{{function_node %s}}" % name
+            assert words.startswith(told), words
+            assert words.count(told) == 1, words
+
+
 @test(ps=1, worker=1)
 def an_op_fetches_values_of_other_tasks(cluster):
     with pair(cluster, 2009) as c:
