@@ -5,22 +5,18 @@
  *     BesselK0 BesselK1 BesselK0e BesselK1e     of the second
  *     BesselJ0 BesselJ1 BesselY0 BesselY1       of the first and second kind
  *
- * Those of floats and halves are computed in double and rounded once.
+ * Those of floats and halves are computed in double, in vectors, and rounded
+ * once (bessel_lanes.h).
  */
 #include "kernels/core/check.h"
 #include "kernels/core/elementwise.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/math/bessel_functions.h"
+#include "kernels/math/bessel_lanes.h"
 #include "kernels/vector/narrow_loops.h"
 
 /* ---- Loops --------------------------------------------------------------- */
-
-#define DEFINE_FLOAT(function)                          \
-    static inline float function##_FLOAT(float x)       \
-    {                                                   \
-        return (float)tfd_bessel_##function((double)x); \
-    }
 
 /* X of each function and the name of its op. */
 #define FUNCTIONS(X)    \
@@ -37,21 +33,6 @@
     X(y0, "BesselY0")   \
     X(y1, "BesselY1")
 
-#define DEFINE(function, op) DEFINE_FLOAT(function)
-FUNCTIONS(DEFINE)
-
-TFD_UNARY_LOOP(loop_i0_FLOAT, float, float, i0_FLOAT)
-TFD_UNARY_LOOP(loop_i0e_FLOAT, float, float, i0e_FLOAT)
-TFD_UNARY_LOOP(loop_i1_FLOAT, float, float, i1_FLOAT)
-TFD_UNARY_LOOP(loop_i1e_FLOAT, float, float, i1e_FLOAT)
-TFD_UNARY_LOOP(loop_k0_FLOAT, float, float, k0_FLOAT)
-TFD_UNARY_LOOP(loop_k0e_FLOAT, float, float, k0e_FLOAT)
-TFD_UNARY_LOOP(loop_k1_FLOAT, float, float, k1_FLOAT)
-TFD_UNARY_LOOP(loop_k1e_FLOAT, float, float, k1e_FLOAT)
-TFD_UNARY_LOOP(loop_j0_FLOAT, float, float, j0_FLOAT)
-TFD_UNARY_LOOP(loop_j1_FLOAT, float, float, j1_FLOAT)
-TFD_UNARY_LOOP(loop_y0_FLOAT, float, float, y0_FLOAT)
-TFD_UNARY_LOOP(loop_y1_FLOAT, float, float, y1_FLOAT)
 TFD_UNARY_LOOP(loop_i0_DOUBLE, double, double, tfd_bessel_i0)
 TFD_UNARY_LOOP(loop_i0e_DOUBLE, double, double, tfd_bessel_i0e)
 TFD_UNARY_LOOP(loop_i1_DOUBLE, double, double, tfd_bessel_i1)
@@ -64,18 +45,18 @@ TFD_UNARY_LOOP(loop_j0_DOUBLE, double, double, tfd_bessel_j0)
 TFD_UNARY_LOOP(loop_j1_DOUBLE, double, double, tfd_bessel_j1)
 TFD_UNARY_LOOP(loop_y0_DOUBLE, double, double, tfd_bessel_y0)
 TFD_UNARY_LOOP(loop_y1_DOUBLE, double, double, tfd_bessel_y1)
-TFD_NARROW_AS_FLOAT(i0, HALF)
-TFD_NARROW_AS_FLOAT(i0e, HALF)
-TFD_NARROW_AS_FLOAT(i1, HALF)
-TFD_NARROW_AS_FLOAT(i1e, HALF)
-TFD_NARROW_AS_FLOAT(k0, HALF)
-TFD_NARROW_AS_FLOAT(k0e, HALF)
-TFD_NARROW_AS_FLOAT(k1, HALF)
-TFD_NARROW_AS_FLOAT(k1e, HALF)
-TFD_NARROW_AS_FLOAT(j0, HALF)
-TFD_NARROW_AS_FLOAT(j1, HALF)
-TFD_NARROW_AS_FLOAT(y0, HALF)
-TFD_NARROW_AS_FLOAT(y1, HALF)
+TFD_NARROW_LOOP(loop_i0_HALF, HALF, tfd_bessel_lanes_i0)
+TFD_NARROW_LOOP(loop_i0e_HALF, HALF, tfd_bessel_lanes_i0e)
+TFD_NARROW_LOOP(loop_i1_HALF, HALF, tfd_bessel_lanes_i1)
+TFD_NARROW_LOOP(loop_i1e_HALF, HALF, tfd_bessel_lanes_i1e)
+TFD_NARROW_LOOP(loop_k0_HALF, HALF, tfd_bessel_lanes_k0)
+TFD_NARROW_LOOP(loop_k0e_HALF, HALF, tfd_bessel_lanes_k0e)
+TFD_NARROW_LOOP(loop_k1_HALF, HALF, tfd_bessel_lanes_k1)
+TFD_NARROW_LOOP(loop_k1e_HALF, HALF, tfd_bessel_lanes_k1e)
+TFD_NARROW_LOOP(loop_j0_HALF, HALF, tfd_bessel_lanes_j0)
+TFD_NARROW_LOOP(loop_j1_HALF, HALF, tfd_bessel_lanes_j1)
+TFD_NARROW_LOOP(loop_y0_HALF, HALF, tfd_bessel_lanes_y0)
+TFD_NARROW_LOOP(loop_y1_HALF, HALF, tfd_bessel_lanes_y1)
 
 #define BESSEL_NS 100
 
@@ -223,7 +204,7 @@ static enum tfd_code y1_gradient(struct tfd_grad *g, struct tfd_status *st)
 static const struct tfd_opdef ops[] = {FUNCTIONS(OP)};
 
 #define KERNELS(function, op)                                         \
-    TFD_KERNEL(op, FLOAT, bessel_cpu, loop_##function##_FLOAT),       \
+    TFD_KERNEL(op, FLOAT, bessel_cpu, tfd_bessel_lanes_##function),   \
         TFD_KERNEL(op, DOUBLE, bessel_cpu, loop_##function##_DOUBLE), \
         TFD_KERNEL(op, HALF, bessel_cpu, loop_##function##_HALF),
 
