@@ -8,6 +8,7 @@
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
+#include "kernels/image/pixels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,6 +53,23 @@ static enum tfd_code begin_adjusting(struct tfd_kctx *k, const char *what,
 
 /* ---- AdjustContrastv2 ---------------------------------------------------- */
 
+/* y[i] = a[i] + b[i] */
+struct sum {
+    const float *a, *b;
+    float *y;
+};
+
+TFD_SIMD_LOOP(sum)
+{
+    const struct sum *s = arg;
+    const float *a = s->a, *b = s->b;
+    float *y = s->y;
+
+    for (int64_t i = begin; i < end; i++)
+        y[i] = a[i] + b[i];
+}
+TFD_SIMD_CLONES(sum)
+
 /* The sum of each channel in the first pixel of y: the second half of the
  * pixels is added to the first, and so on, as TensorFlow adds them. */
 static void sum_pixels(const struct adjusting *a, const float *x, float *y)
@@ -59,15 +77,67 @@ static void sum_pixels(const struct adjusting *a, const float *x, float *y)
     for (int64_t left = a->pixels; left > 1 || x != y; x = y) {
         const int64_t half = left / 2 * a->channels;
         const int64_t rest = (left - left / 2) * a->channels;
+        struct sum pair = {x, x + rest, y};
 
         if (tfd_halted())
             return;
-        for (int64_t i = 0; i < half; i++)
-            y[i] = x[i] + x[rest + i];
+        sum(&pair, 0, half);
         if (x != y)
             memcpy(y + half, x + half, (size_t)(rest - half) * sizeof(*y));
         left -= left / 2;
     }
+}
+
+/*
+ * The means of an image's channels, as many times as fit a place in the first
+ * cache, so that the loop over the image runs over all of those at once; of
+ * many channels once.  Blocks begin where lines of the cache do.
+ */
+#define MEANS_MAX 256
+#define LINE_FLOATS 16
+
+struct away {
+    const float *x, *mean;
+    float *y;
+    float by;
+};
+
+TFD_SIMD_LOOP(put_away)
+{
+    const struct away *w = arg;
+    const float *x = w->x, *mean = w->mean;
+    const float by = w->by;
+    float *y = w->y;
+
+    for (int64_t i = begin; i < end; i++)
+        y[i] = mean[i] + (x[i] - mean[i]) * by;
+}
+TFD_SIMD_CLONES(put_away)
+
+/* The means are where the first pixel comes, which is the last one done. */
+static void put_image(const struct adjusting *a, const float *x, float *y)
+{
+    const int64_t size = a->pixels * a->channels;
+    const int64_t line = LINE_FLOATS * a->channels;
+    const int64_t step =
+        line <= MEANS_MAX ? MEANS_MAX / line * line : a->channels;
+    struct away w = {.by = a->by, .mean = y};
+    float means[MEANS_MAX];
+
+    if (step > a->channels) {
+        for (int64_t i = 0; i < step; i++)
+            means[i] = i < a->channels ? y[i] : means[i - a->channels];
+        w.mean = means;
+    }
+    for (int64_t i = a->channels, to; i < size && !tfd_halted(); i = to) {
+        to = i < step ? step : i + step;
+        w.x = x + i;
+        w.y = y + i;
+        put_away(&w, 0, (size < to ? size : to) - i);
+    }
+    w.x = x;
+    w.y = y;
+    put_away(&w, 0, a->channels);
 }
 
 static void adjust_contrast(void *arg, int64_t begin, int64_t end)
@@ -83,13 +153,7 @@ static void adjust_contrast(void *arg, int64_t begin, int64_t end)
         sum_pixels(a, x, y);
         for (int64_t c = 0; c < a->channels; c++)
             y[c] *= part;
-        for (int64_t i = size; i-- > 0;) {
-            const float mean = y[i % a->channels];
-
-            if ((i & 0xfffff) == 0 && tfd_halted())
-                return;
-            y[i] = mean + (x[i] - mean) * a->by;
-        }
+        put_image(a, x, y);
     }
 }
 
@@ -248,60 +312,86 @@ static enum tfd_code hue_compute(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- AdjustSaturation ---------------------------------------------------- */
 
-static float hue_of(const float *x, float most, float range)
+TFD_PIXELS_INLINE float hue_of(struct tfd_pixel p, float most, float range)
 {
     const float norm = 1.0f / (6.0f * range);
-    float h;
+    const float red = norm * (p.b - p.c);
+    const float green = (float)((double)(norm * (p.c - p.a)) + 2.0 / 6.0);
+    const float blue = (float)((double)(norm * (p.a - p.b)) + 4.0 / 6.0);
+    float h = p.b == most ? green : blue;
 
-    if (range <= 0)
-        return 0;
-    if (x[0] == most)
-        h = norm * (x[1] - x[2]);
-    else if (x[1] == most)
-        h = (float)((double)(norm * (x[2] - x[0])) + 2.0 / 6.0);
-    else
-        h = (float)((double)(norm * (x[0] - x[1])) + 4.0 / 6.0);
-    return h < 0 ? h + 1 : h;
+    h = p.a == most ? red : h;
+    h = h < 0 ? h + 1 : h;
+    h = (h >= 0) & (h <= 1) ? h : 1;
+    return range <= 0 ? 0 : h;
 }
 
-/* The two parts before and behind a colour: how much of it is in there. */
-static float between(float h)
+/* The two parts before and behind a colour: how much of it is in there.
+ * 0 <= h <= 6. */
+TFD_PIXELS_INLINE float between(float h)
 {
-    while (h <= 0)
-        h += 2;
-    while (h >= 2)
-        h -= 2;
-    return 1 - fabsf(h - 1);
+    const float two = h >= 2 ? 2 : 0, four = h >= 4 ? two + 2 : two;
+    const float turns = h >= 6 ? four + 2 : four;
+
+    return 1 - fabsf(h - turns - 1);
 }
 
-static void put_color(float h, float chroma, float least, float *y)
+/* Of the first when one is no number, as TensorFlow's. */
+TFD_PIXELS_INLINE float most_of(float a, float b)
 {
-    const float middle = chroma * between(h * 6);
-    const int part = (int)(h * 6);
-
-    y[0] = y[1] = y[2] = least;
-    if (part < 0 || part > 5)
-        return;
-    y[parts[part][0]] = chroma + least;
-    y[parts[part][1]] = middle + least;
+    return a < b ? b : a;
 }
 
-static void adjust_saturation(void *arg, int64_t begin, int64_t end)
+TFD_PIXELS_INLINE float least_of(float a, float b)
+{
+    return b < a ? b : a;
+}
+
+/* From part `first` of the circle on the colour is there for two parts, in the
+ * one before and the one behind between; of the whole circle, 6, none is. */
+TFD_PIXELS_INLINE float color_at(float part, float first, float chroma,
+                                 float middle, float least)
+{
+    const float behind = part - first;
+    const float away = behind < 0 ? behind + 6 : behind;
+    const float color = (away < 2 ? chroma : middle) + least;
+    const int none = ((away >= 3) & (away < 5)) | (part >= 6);
+
+    return none ? least : color;
+}
+
+/* Hue, saturation and value; these to a pixel. */
+TFD_PIXELS_INLINE struct tfd_pixel saturate(struct tfd_pixel p, float by)
+{
+    const float most = most_of(p.a, most_of(p.b, p.c));
+    const float range = most - least_of(p.a, least_of(p.b, p.c));
+    const float share = range / most;
+    float s = (most > 0 ? share : 0) * by;
+
+    s = s > 0 ? s : 0;
+    s = s < 1 ? s : 1;
+    return (struct tfd_pixel){hue_of(p, most, range), s, most};
+}
+
+TFD_PIXELS_INLINE struct tfd_pixel color(struct tfd_pixel p, float by)
+{
+    const float h = p.a * 6, part = (float)(int)h;
+    const float chroma = p.b * p.c, least = p.c - chroma;
+    const float middle = chroma * between(h);
+
+    (void)by;
+    return (struct tfd_pixel){color_at(part, 5, chroma, middle, least),
+                              color_at(part, 1, chroma, middle, least),
+                              color_at(part, 3, chroma, middle, least)};
+}
+
+TFD_SIMD_LOOP(adjust_saturation)
 {
     const struct adjusting *a = arg;
-    const float *x = a->x + 3 * begin;
-    float *y = a->y + 3 * begin;
 
-    for (int64_t i = begin; i < end; i++, x += 3, y += 3) {
-        const float most = fmaxf(x[0], fmaxf(x[1], x[2]));
-        const float range = most - fminf(x[0], fminf(x[1], x[2]));
-        const float h = hue_of(x, most, range);
-        float s = (most > 0 ? range / most : 0) * a->by;
-
-        s = s > 0 ? s < 1 ? s : 1 : 0;
-        put_color(h >= 0 && h <= 1 ? h : 1, s * most, most - s * most, y);
-    }
+    tfd_pixels_each(a->x, a->y, begin, end, a->by, saturate, color);
 }
+TFD_SIMD_CLONES_WIDE(adjust_saturation)
 
 static enum tfd_code saturation_compute(struct tfd_kctx *k,
                                         struct tfd_status *st)

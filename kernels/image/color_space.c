@@ -9,6 +9,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/image/color_space_grad.h"
+#include "kernels/image/pixels.h"
 
 #include <math.h>
 
@@ -24,9 +25,8 @@ struct colors {
 #define BFLOAT(v) tfd_bfloat16_to_float(tfd_bfloat16_from_float(v))
 
 /* name, type of elements, type to compute with, conversions from and to the
- * elements, rounding */
+ * elements, rounding; floats are vectorised. */
 #define COLOR_TYPES(X)                                                     \
-    X(FLOAT, float, float, SAME, SAME, SAME)                               \
     X(DOUBLE, double, double, SAME, SAME, SAME)                            \
     X(HALF, tfd_half, float, tfd_half_to_float, tfd_half_from_float, HALF) \
     X(BFLOAT16, tfd_bfloat16, float, tfd_bfloat16_to_float,                \
@@ -70,6 +70,31 @@ struct colors {
     }
 COLOR_TYPES(TO_HSV)
 
+TFD_PIXELS_INLINE struct tfd_pixel to_hsv(struct tfd_pixel p, float unused)
+{
+    const float gb = p.b > p.c ? p.b : p.c, low = p.b < p.c ? p.b : p.c;
+    const float most = p.a > gb ? p.a : gb;
+    const float range = most - (p.a < low ? p.a : low);
+    const float norm = 1 / range * (1.0f / 6), red = norm * (p.b - p.c);
+    const float green = norm * (p.c - p.a) + 2.0f / 6;
+    const float blue = norm * (p.a - p.b) + 4.0f / 6;
+    float h = p.b == most ? green : blue;
+
+    (void)unused;
+    h = p.a == most ? red : h;
+    h = h < 0 ? h + 1 : h;
+    return (struct tfd_pixel){range > 0 ? h : 0, most > 0 ? range / most : 0,
+                              most};
+}
+
+TFD_SIMD_LOOP(to_hsv_FLOAT)
+{
+    const struct colors *c = arg;
+
+    tfd_pixels_each(c->x, c->y, begin, end, 0, to_hsv, NULL);
+}
+TFD_SIMD_CLONES_WIDE(to_hsv_FLOAT)
+
 /* ---- HSVToRGB ------------------------------------------------------------ */
 
 #define TO_RGB(name, T, W, FROM, TO, R)                                    \
@@ -97,6 +122,31 @@ COLOR_TYPES(TO_HSV)
         }                                                                  \
     }
 COLOR_TYPES(TO_RGB)
+
+TFD_PIXELS_INLINE float color_of(float part, float s, float v)
+{
+    part = part < 0 ? 0 : part;
+    part = part > 1 ? 1 : part;
+    return (1 - s + s * part) * v;
+}
+
+TFD_PIXELS_INLINE struct tfd_pixel to_rgb(struct tfd_pixel p, float unused)
+{
+    const float h = p.a * 6, s = p.b, v = p.c;
+
+    (void)unused;
+    return (struct tfd_pixel){color_of(fabsf(h - 3) - 1, s, v),
+                              color_of(2 - fabsf(h - 2), s, v),
+                              color_of(2 - fabsf(h - 4), s, v)};
+}
+
+TFD_SIMD_LOOP(to_rgb_FLOAT)
+{
+    const struct colors *c = arg;
+
+    tfd_pixels_each(c->x, c->y, begin, end, 0, to_rgb, NULL);
+}
+TFD_SIMD_CLONES_WIDE(to_rgb_FLOAT)
 
 /* ---- Both ---------------------------------------------------------------- */
 
@@ -153,7 +203,8 @@ static const struct tfd_opdef ops[] = {
     TFD_KERNEL("RGBToHSV", name, space_compute, to_hsv_##name), \
         TFD_KERNEL("HSVToRGB", name, space_compute, to_rgb_##name),
 
-static const struct tfd_kernel kernels[] = {COLOR_TYPES(KERNELS)};
+static const struct tfd_kernel kernels[] = {
+    KERNELS(FLOAT, float, float, SAME, SAME, SAME) COLOR_TYPES(KERNELS)};
 
 const struct tfd_family tfd_family_color_space = {
     .name = "color_space",

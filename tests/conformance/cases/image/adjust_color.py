@@ -2,7 +2,7 @@
 import numpy as np
 
 from tests.cluster.client import tf
-from tests.conformance.cases.image.color_space import EDGES
+from tests.conformance.cases.image.color_space import EDGES, LENGTHS, NO_COLORS
 from tests.conformance.inputs import Data, x
 from tests.conformance.old_graphs import old_node, old_op
 from tests.conformance.scenarios import fresh_graph, hidden, told
@@ -15,12 +15,14 @@ DEEP = [bad(x(2, 2, 4), 0.5), bad(x(2, 2, 1), 0.5)]
 
 row("AdjustContrastv2", [c(image, by) for image in IMAGES + [x(5, 4, 1), x(3, 3, 4), x(1, 1, 2)]
                          for by in (0.0, 0.5, 1.0, 2.5, -1.0)] + [
+    c(image, 0.3) for image in LENGTHS + [x(3, 5, 16), x(3, 5, 17), x(2, 5, 257)]] + [
     once(x(2, 100, 90, 3), 1.7)] + BAD, Data(0, 1))
 row("AdjustHue", [c(image, by) for image in IMAGES
                   for by in (0.0, 0.1, 0.5, 1.0, -0.25, -1.0, 3.3)] + [
     once(x(2, 100, 90, 3), 0.3)] + BAD + DEEP, Data(0, 1))
 row("AdjustSaturation", [c(image, by) for image in IMAGES
                          for by in (0.0, 0.5, 1.0, 2.5, -1.0)] + [
+    c(image, 0.3) for image in LENGTHS + [[NO_COLORS]]] + [
     once(x(2, 100, 90, 3), 1.7)] + BAD + DEEP, Data(0, 1))
 
 
