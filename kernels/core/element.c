@@ -6,6 +6,7 @@
 #include "common/thread/halt.h"
 #include "common/base/variant.h"
 #include "kernels/layout/box.h"
+#include "kernels/vector/simd.h"
 
 #include <string.h>
 
@@ -109,16 +110,25 @@ enum tfd_code tfd_elements_copy(enum tfd_dtype dtype, void *dst,
                                                                        \
         for (int64_t i = 0; i < n; i++)                                \
             to[i] = from[i * stride];                                  \
-    }                                                                  \
-                                                                       \
-    static void fill_##T(void *dst, const void *value, int64_t n)      \
-    {                                                                  \
-        const T v = *(const T *)value;                                 \
-        T *to = dst;                                                   \
-                                                                       \
-        for (int64_t i = 0; i < n; i++)                                \
-            to[i] = v;                                                 \
     }
+
+/* What is filled: elements of y, each as *value. */
+struct filling {
+    void *y;
+    const void *value;
+};
+
+#define FILL(T)                               \
+    TFD_SIMD_LOOP(fill_##T)                   \
+    {                                         \
+        const struct filling *f = arg;        \
+        const T v = *(const T *)f->value;     \
+        T *y = f->y;                          \
+                                              \
+        for (int64_t i = begin; i < end; i++) \
+            y[i] = v;                         \
+    }                                         \
+    TFD_SIMD_CLONES(fill_##T)
 
 GATHER(uint8_t)
 GATHER(uint16_t)
@@ -126,10 +136,16 @@ GATHER(uint32_t)
 GATHER(uint64_t)
 GATHER(tfd_complex128)
 
+FILL(uint8_t)
+FILL(uint16_t)
+FILL(uint32_t)
+FILL(uint64_t)
+FILL(tfd_complex128)
+
 static const struct {
     size_t size;
     void (*gather)(void *dst, const void *src, int64_t stride, int64_t n);
-    void (*fill)(void *dst, const void *value, int64_t n);
+    tfd_range_fn *fill; /* of a struct filling */
 } widths[] = {
     {1, gather_uint8_t, fill_uint8_t},
     {2, gather_uint16_t, fill_uint16_t},
@@ -182,8 +198,9 @@ enum tfd_code tfd_elements_fill(enum tfd_dtype dtype, void *dst,
     for (int64_t i = 0; i < n && !tfd_halted();) {
         int64_t block = next_block(n - i, tfd_dtype_size(dtype));
 
-        widths[width_of(dtype)].fill(tfd_element_at(dst, dtype, i), value,
-                                     block);
+        struct filling f = {tfd_element_at(dst, dtype, i), value};
+
+        widths[width_of(dtype)].fill(&f, 0, block);
         i += block;
     }
     return TFD_OK;

@@ -143,29 +143,34 @@ static void loop_erf_FLOAT(void *arg, int64_t begin, int64_t end)
     tfd_pieces_loop(&tfd_erf_pieces, arg, begin, end);
 }
 
-/* Every element of a block that has a rare one is computed as such. */
+/* Every element of a block that has a rare one is computed as such, of a copy
+ * of the block, for y may be where a is. */
 TFD_SIMD_LOOP(loop_rsqrt_FLOAT)
 {
     const struct tfd_row *r = arg;
-    const float *a = r->a;
-    float *y = r->y;
+    const bool whole =
+        tfd_block_is_whole((end - begin) * (int64_t)sizeof(float));
+    float x[TFD_BLOCK_SIZE / sizeof(float)];
 
     for (int64_t at = begin, to; at < end; at = to) {
+        const float *a = (const float *)r->a + at;
+        float *y = (float *)r->y + at;
         uint32_t most = 0;
 
         to = tfd_block_end(at, end, sizeof(float));
-        tfd_block_ahead(a + to, end - to, sizeof(float));
-        for (int64_t i = at; i < to; i++) {
-            const uint32_t rareness = tfd_rsqrt_rareness(a[i]);
+        if (!whole)
+            tfd_block_ahead(a + (to - at), end - to, sizeof(float));
+        for (int64_t i = 0; i < to - at; i++) {
+            const float one = a[i];
+            const uint32_t rareness = tfd_rsqrt_rareness(one);
 
             most = rareness > most ? rareness : most;
+            x[i] = one;
+            y[i] = tfd_vector_rsqrt(one);
         }
         if (most >= TFD_RSQRT_RARE)
-            for (int64_t i = at; i < to; i++)
-                y[i] = tfd_rsqrt_any(a[i]);
-        else
-            for (int64_t i = at; i < to; i++)
-                y[i] = tfd_vector_rsqrt(a[i]);
+            for (int64_t i = 0; i < to - at; i++)
+                y[i] = tfd_rsqrt_any(x[i]);
     }
 }
 TFD_SIMD_CLONES_FUSED(loop_rsqrt_FLOAT)

@@ -10,6 +10,8 @@
  *
  *     x usual      estimate, two steps     7 us for 64,000, where copying takes
  *     others       a division              5 and dividing 10
+ *
+ * AMD's processors divide in 6.6 us, so there all are divided.
  */
 #include "kernels/vector/reciprocal.h"
 
@@ -69,7 +71,7 @@ WIDE static void refine(const float *a, float *y, int64_t n)
     }
 }
 
-void tfd_reciprocal_loop(void *arg, int64_t begin, int64_t end)
+void tfd_reciprocal_refined_loop(void *arg, int64_t begin, int64_t end)
 {
     const struct tfd_row *r = arg;
     int64_t count = 0;
@@ -81,7 +83,20 @@ void tfd_reciprocal_loop(void *arg, int64_t begin, int64_t end)
     divide(arg, begin + count, end);
 }
 
+void tfd_reciprocal_loop(void *arg, int64_t begin, int64_t end)
+{
+    if (__builtin_cpu_is("amd"))
+        divide(arg, begin, end);
+    else
+        tfd_reciprocal_refined_loop(arg, begin, end);
+}
+
 #else
+
+void tfd_reciprocal_refined_loop(void *arg, int64_t begin, int64_t end)
+{
+    divide(arg, begin, end);
+}
 
 void tfd_reciprocal_loop(void *arg, int64_t begin, int64_t end)
 {

@@ -29,6 +29,17 @@ static bool same(float got, float want)
            (got != got && want != want);
 }
 
+static tfd_range_fn *const loops[] = {tfd_reciprocal_loop,
+                                      tfd_reciprocal_refined_loop};
+
+static void check_results(void)
+{
+    for (int i = 0; i < BLOCK; i++)
+        if (!same(y[i], 1 / a[i]))
+            fail_msg("1 / %a is %a, not %a", (double)a[i], (double)y[i],
+                     (double)(1 / a[i]));
+}
+
 /* Of bits `at`, at + step and so on. */
 static void check_block(uint32_t at, uint32_t step)
 {
@@ -36,11 +47,10 @@ static void check_block(uint32_t at, uint32_t step)
 
     for (uint32_t i = 0; i < BLOCK; i++)
         a[i] = float_of(at + i * step);
-    tfd_reciprocal_loop(&row, 0, BLOCK);
-    for (int i = 0; i < BLOCK; i++)
-        if (!same(y[i], 1 / a[i]))
-            fail_msg("1 / %a is %a, not %a", (double)a[i], (double)y[i],
-                     (double)(1 / a[i]));
+    for (int k = 0; k < TFD_COUNT(loops); k++) {
+        loops[k](&row, 0, BLOCK);
+        check_results();
+    }
 }
 
 static void test_all_mantissas(void **state)
@@ -63,21 +73,25 @@ static void test_all_exponents(void **state)
         check_block((uint32_t)at, step);
 }
 
-static void test_lengths_and_places(void **state)
+static void check_part(tfd_range_fn *loop, int begin, int n)
 {
     struct tfd_row row = {.a = a, .y = a, .a_step = 1};
 
+    for (int i = 0; i < BLOCK; i++)
+        a[i] = i % 9 == 4 ? 0 : (float)(i - 50) * 0.37f;
+    memcpy(y, a, sizeof(y));
+    loop(&row, begin, begin + n);
+    for (int i = 0; i < BLOCK; i++)
+        assert_true(same(a[i], i >= begin && i < begin + n ? 1 / y[i] : y[i]));
+}
+
+static void test_lengths_and_places(void **state)
+{
     (void)state;
-    for (int begin = 0; begin < 3; begin++)
-        for (int n = 0; n < 70; n++) {
-            for (int i = 0; i < BLOCK; i++)
-                a[i] = i % 9 == 4 ? 0 : (float)(i - 50) * 0.37f;
-            memcpy(y, a, sizeof(y));
-            tfd_reciprocal_loop(&row, begin, begin + n);
-            for (int i = 0; i < BLOCK; i++)
-                assert_true(
-                    same(a[i], i >= begin && i < begin + n ? 1 / y[i] : y[i]));
-        }
+    for (int k = 0; k < TFD_COUNT(loops); k++)
+        for (int begin = 0; begin < 3; begin++)
+            for (int n = 0; n < 70; n++)
+                check_part(loops[k], begin, n);
 }
 
 int main(void)
