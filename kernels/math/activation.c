@@ -186,7 +186,6 @@ TFD_HALF_LOOP(softsign_grad_HALF, BINARY, SOFTSIGN_GRAD,
         return (T)(dy * one);                        \
     }
 
-/* In two steps, each of which is one instruction of a vector. */
 #define RELU6_OF_REAL(name, number, T)    \
     static inline T relu6_of_##name(T x)  \
     {                                     \
@@ -206,13 +205,29 @@ TFD_HALF_LOOP(softsign_grad_HALF, BINARY, SOFTSIGN_GRAD,
         return below ? 0 : above ? six : x;                              \
     }
 
-TFD_REAL_DTYPES(RELU6_OF_REAL)
+TFD_INT_DTYPES(RELU6_OF_REAL)
 TFD_REAL_DTYPES(RELU6_GRAD_OF)
 TFD_HALF_DTYPES(RELU6_OF_HALF)
 
-#define RELU6_REALS(X, id)                             \
-    X(id##_FLOAT, float, float, id##_of_FLOAT)         \
-    X(id##_DOUBLE, double, double, id##_of_DOUBLE)     \
+/* Two steps, each of which is one instruction of a vector; of a bound that is
+ * known compilers make comparisons and selections. */
+#define RELU6_LOOP(name, number, T)                    \
+    TFD_SIMD_LOOP(relu6_##name)                        \
+    {                                                  \
+        const struct tfd_row *r = arg;                 \
+        volatile T bound = 6;                          \
+        const T zero = 0, six = bound, *x = r->a;      \
+        T *y = r->y;                                   \
+                                                       \
+        for (int64_t i = begin; i < end; i++) {        \
+            const T least = x[i] < zero ? zero : x[i]; \
+                                                       \
+            y[i] = least > six ? six : least;          \
+        }                                              \
+    }                                                  \
+    TFD_SIMD_CLONES(relu6_##name)
+
+#define RELU6_INTS(X, id)                              \
     X(id##_INT8, int8_t, int8_t, id##_of_INT8)         \
     X(id##_INT16, int16_t, int16_t, id##_of_INT16)     \
     X(id##_INT32, int32_t, int32_t, id##_of_INT32)     \
@@ -222,8 +237,11 @@ TFD_HALF_DTYPES(RELU6_OF_HALF)
     X(id##_UINT32, uint32_t, uint32_t, id##_of_UINT32) \
     X(id##_UINT64, uint64_t, uint64_t, id##_of_UINT64)
 
-RELU6_REALS(TFD_UNARY_SIMD, relu6)
-RELU6_REALS(TFD_BINARY_WIDE, relu6_grad)
+TFD_FLOAT_DTYPES(RELU6_LOOP)
+RELU6_INTS(TFD_UNARY_SIMD, relu6)
+RELU6_INTS(TFD_BINARY_WIDE, relu6_grad)
+TFD_BINARY_WIDE(relu6_grad_FLOAT, float, float, relu6_grad_of_FLOAT)
+TFD_BINARY_WIDE(relu6_grad_DOUBLE, double, double, relu6_grad_of_DOUBLE)
 TFD_UNARY_SIMD(relu6_HALF, tfd_half, tfd_half, relu6_of_HALF)
 TFD_UNARY_SIMD(relu6_BFLOAT16, tfd_bfloat16, tfd_bfloat16, relu6_of_BFLOAT16)
 TFD_NARROW_LOOP(relu6_grad_HALF, HALF, relu6_grad_FLOAT)
