@@ -22,6 +22,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/linalg/linalg_check.h"
+#include "kernels/vector/simd.h"
 
 #include <complex.h>
 #include <float.h>
@@ -41,24 +42,76 @@ struct tridiagonal {
 
 /* ---- Products ------------------------------------------------------------ */
 
+/* Rows of X between the first and the last, of one matrix. */
+struct inner_rows {
+    const void *super, *main, *sub, *x;
+    void *y;
+    int64_t right;
+};
+
+#define PART 8 /* columns of a row, computed side by side */
+
 #define MULTIPLY(p, T, R, abs_, real_, SMALLEST, EPSILON, nothing)            \
+    static inline __attribute__((always_inline)) void multiply_part_##p(      \
+        T *y, const T *above, const T *x, const T *below, const T *factor,    \
+        int64_t count)                                                        \
+    {                                                                         \
+        T sum[PART];                                                          \
+                                                                              \
+        for (int64_t j = 0; j < count; j++)                                   \
+            sum[j] = factor[1] * x[j] + factor[0] * above[j] +                \
+                     factor[2] * below[j];                                    \
+        for (int64_t j = 0; j < count; j++)                                   \
+            y[j] = sum[j];                                                    \
+    }                                                                         \
+    TFD_SIMD_LOOP(multiply_inner_##p)                                         \
+    {                                                                         \
+        const struct inner_rows *r = arg;                                     \
+        const T *super = r->super, *main = r->main, *sub = r->sub, *x = r->x; \
+        const int64_t right = r->right;                                       \
+        T *y = r->y;                                                          \
+                                                                              \
+        for (int64_t i = begin; i < end; i++) {                               \
+            const T factor[] = {sub[i], main[i], super[i]};                   \
+            const T *at = x + i * right;                                      \
+            T *to = y + i * right;                                            \
+            int64_t j = 0;                                                    \
+                                                                              \
+            for (; j + PART <= right; j += PART)                              \
+                multiply_part_##p(to + j, at + j - right, at + j,             \
+                                  at + j + right, factor, PART);              \
+            for (; j < right; j++)                                            \
+                multiply_part_##p(to + j, at + j - right, at + j,             \
+                                  at + j + right, factor, 1);                 \
+        }                                                                     \
+    }                                                                         \
+    TFD_SIMD_CLONES(multiply_inner_##p)                                       \
+    /* The first row or the last. */                                          \
+    static void multiply_edge_##p(const struct tridiagonal *t, int64_t i,     \
+                                  T own, const T *x, const T *other, T by,    \
+                                  T *y)                                       \
+    {                                                                         \
+        const int64_t right = t->right;                                       \
+                                                                              \
+        for (int64_t j = 0; j < right; j++)                                   \
+            y[i * right + j] = other ? own * x[i * right + j] + by * other[j] \
+                                     : own * x[i * right + j];                \
+    }                                                                         \
     static void multiply_one_##p(const struct tridiagonal *t, const T *super, \
                                  const T *main, const T *sub, const T *x,     \
                                  T *y)                                        \
     {                                                                         \
-        const int64_t n = t->n, right = t->right;                             \
+        const int64_t last = t->n - 1, right = t->right;                      \
+        struct inner_rows r = {super, main, sub, x, y, right};                \
                                                                               \
-        for (int64_t i = 0; i < n; i++)                                       \
-            for (int64_t j = 0; j < right; j++) {                             \
-                const T *at = x + i * right + j;                              \
-                T sum = main[i] * *at;                                        \
-                                                                              \
-                if (i > 0)                                                    \
-                    sum += sub[i] * at[-right];                               \
-                if (i < n - 1)                                                \
-                    sum += super[i] * at[right];                              \
-                y[i * right + j] = sum;                                       \
-            }                                                                 \
+        if (last < 0)                                                         \
+            return;                                                           \
+        multiply_edge_##p(t, 0, main[0], x, last > 0 ? x + right : NULL,      \
+                          super[0], y);                                       \
+        multiply_inner_##p(&r, 1, last);                                      \
+        if (last > 0)                                                         \
+            multiply_edge_##p(t, last, main[last], x, x + (last - 1) * right, \
+                              sub[last], y);                                  \
     }                                                                         \
     static void multiply_##p(void *arg, int64_t begin, int64_t end)           \
     {                                                                         \
