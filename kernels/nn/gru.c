@@ -9,11 +9,14 @@
 #include "kernels/nn/recurrent.h"
 
 #include "common/base/alloc.h"
+#include "common/base/min.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/linalg/gemm.h"
 #include "kernels/vector/simd.h"
 #include "kernels/vector/vector_math.h"
+
+#include <string.h>
 
 /* ---- Checks -------------------------------------------------------------- */
 
@@ -74,84 +77,150 @@ struct gru {
 
 #define COST_NS 6 /* of a unit */
 
+/* Results for columns [first, first + TILE) of a row, or fewer.  They are
+ * computed here before they are copied, since the compiler uses no vectors
+ * where each output may lie over each input. */
+#define TILE 128
+
+struct tile {
+    float a[TILE], b[TILE], c[TILE];
+};
+
+TFD_VECTOR void copy_tile(float *to, const float *tile, int64_t count)
+{
+    memcpy(to, tile, (size_t)count * sizeof(float));
+}
+
+/* Part `c` of row `row`, whose elements lie from `at` on. */
+#define EACH_TILE(g, row, c, at, count)                                     \
+    for (int64_t row = begin; row < end; row++)                             \
+        for (int64_t c = 0, at = row * (g)->cell, count;                    \
+             c < (g)->cell && (count = tfd_min((g)->cell - c, TILE), true); \
+             c += TILE, at += TILE)
+
+TFD_VECTOR void open_tile(const float *gate, const float *bias, int64_t n,
+                          const float *prev, int64_t count, struct tile *t)
+{
+    for (int64_t i = 0; i < count; i++) {
+        t->a[i] = tfd_vector_logistic(gate[i] + bias[i]);
+        t->b[i] = tfd_vector_logistic(gate[n + i] + bias[n + i]);
+        t->c[i] = prev[i] * t->a[i];
+    }
+}
+
 TFD_SIMD_LOOP(open_gates)
 {
     const struct gru *g = arg;
-    const int64_t n = g->cell;
+    struct tile t;
 
-    for (int64_t row = begin; row < end; row++)
-        for (int64_t c = 0; c < n; c++) {
-            const int64_t at = row * n + c;
-            const float *gate = g->gates + row * 2 * n;
-            float r = tfd_vector_logistic(gate[c] + g->in[B_RU][c]);
-
-            g->out[0][at] = r;
-            g->out[1][at] =
-                tfd_vector_logistic(gate[n + c] + g->in[B_RU][n + c]);
-            g->hidden[at] = g->in[H_PREV][at] * r;
-        }
+    EACH_TILE(g, row, c, at, count)
+    {
+        open_tile(g->gates + row * 2 * g->cell + c, g->in[B_RU] + c, g->cell,
+                  g->in[H_PREV] + at, count, &t);
+        copy_tile(g->out[0] + at, t.a, count);
+        copy_tile(g->out[1] + at, t.b, count);
+        copy_tile(g->hidden + at, t.c, count);
+    }
 }
 TFD_SIMD_CLONES_WIDE(open_gates)
+
+TFD_VECTOR void mix_tile(const float *sum, const float *bias, const float *u,
+                         const float *prev, int64_t count, struct tile *t)
+{
+    for (int64_t i = 0; i < count; i++) {
+        t->a[i] = tfd_vector_tanh(sum[i] + bias[i]);
+        t->b[i] = u[i] * (prev[i] - t->a[i]) + t->a[i];
+    }
+}
 
 TFD_SIMD_LOOP(mix_states)
 {
     const struct gru *g = arg;
+    struct tile t;
 
-    for (int64_t row = begin; row < end; row++)
-        for (int64_t i = 0; i < g->cell; i++) {
-            const int64_t at = row * g->cell + i;
-            float c = tfd_vector_tanh(g->out[2][at] + g->in[B_C][i]);
-
-            g->out[2][at] = c;
-            g->out[3][at] = g->out[1][at] * (g->in[H_PREV][at] - c) + c;
-        }
+    EACH_TILE(g, row, c, at, count)
+    {
+        mix_tile(g->out[2] + at, g->in[B_C] + c, g->out[1] + at,
+                 g->in[H_PREV] + at, count, &t);
+        copy_tile(g->out[2] + at, t.a, count);
+        copy_tile(g->out[3] + at, t.b, count);
+    }
 }
 TFD_SIMD_CLONES_WIDE(mix_states)
 
 /* Outputs of the gradient. */
 enum { D_X, D_H_PREV, D_C_BAR, D_RU_BAR };
 
+TFD_VECTOR void bend_tile(const struct gru *g, int64_t at, int64_t count,
+                          struct tile *t)
+{
+    const float *u = g->in[U] + at, *c = g->in[C] + at;
+    const float *dh = g->in[D_H] + at, *prev = g->in[H_PREV] + at;
+
+    for (int64_t i = 0; i < count; i++) {
+        t->a[i] = dh[i] * (1 - u[i]) * (1 - c[i] * c[i]);
+        t->b[i] = dh[i] * (prev[i] - c[i]) * u[i] * (1 - u[i]);
+    }
+}
+
 TFD_SIMD_LOOP(bend_candidates)
 {
     const struct gru *g = arg;
-    const int64_t n = g->cell;
+    struct tile t;
 
-    for (int64_t row = begin; row < end; row++)
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t at = row * n + i;
-            const float u = g->in[U][at], c = g->in[C][at];
-            const float dh = g->in[D_H][at];
-
-            g->out[D_C_BAR][at] = dh * (1 - u) * (1 - c * c);
-            g->gates[row * 2 * n + n + i] =
-                dh * (g->in[H_PREV][at] - c) * u * (1 - u);
-        }
+    EACH_TILE(g, row, c, at, count)
+    {
+        bend_tile(g, at, count, &t);
+        copy_tile(g->out[D_C_BAR] + at, t.a, count);
+        copy_tile(g->gates + (row * 2 + 1) * g->cell + c, t.b, count);
+    }
 }
-TFD_SIMD_CLONES_WIDE(bend_candidates)
+TFD_SIMD_CLONES(bend_candidates)
+
+TFD_VECTOR void reset_tile(const struct gru *g, int64_t at, int64_t count,
+                           struct tile *t)
+{
+    const float *r = g->in[R] + at, *hidden = g->hidden + at;
+    const float *prev = g->in[H_PREV] + at;
+
+    for (int64_t i = 0; i < count; i++)
+        t->a[i] = hidden[i] * prev[i] * r[i] * (1 - r[i]);
+}
 
 TFD_SIMD_LOOP(bend_resets)
 {
     const struct gru *g = arg;
-    const int64_t n = g->cell;
+    struct tile t;
 
-    for (int64_t row = begin; row < end; row++)
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t at = row * n + i;
-            const float r = g->in[R][at];
-
-            g->gates[row * 2 * n + i] =
-                g->hidden[at] * g->in[H_PREV][at] * r * (1 - r);
-        }
+    EACH_TILE(g, row, c, at, count)
+    {
+        reset_tile(g, at, count, &t);
+        copy_tile(g->gates + row * 2 * g->cell + c, t.a, count);
+    }
 }
-TFD_SIMD_CLONES_WIDE(bend_resets)
+TFD_SIMD_CLONES(bend_resets)
+
+TFD_VECTOR void sum_tile(const struct gru *g, int64_t at, int64_t count,
+                         struct tile *t)
+{
+    const float *r = g->in[R] + at, *hidden = g->hidden + at;
+    const float *dh = g->in[D_H] + at, *u = g->in[U] + at;
+    const float *sum = g->out[D_H_PREV] + at;
+
+    for (int64_t i = 0; i < count; i++)
+        t->a[i] = sum[i] + (hidden[i] * r[i] + dh[i] * u[i]);
+}
 
 TFD_SIMD_LOOP(sum_states)
 {
     const struct gru *g = arg;
+    struct tile t;
 
-    for (int64_t at = begin * g->cell; at < end * g->cell; at++)
-        g->out[D_H_PREV][at] +=
-            g->hidden[at] * g->in[R][at] + g->in[D_H][at] * g->in[U][at];
+    EACH_TILE(g, row, c, at, count)
+    {
+        sum_tile(g, at, count, &t);
+        copy_tile(g->out[D_H_PREV] + at, t.a, count);
+    }
 }
 TFD_SIMD_CLONES(sum_states)
 

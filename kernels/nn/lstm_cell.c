@@ -121,36 +121,87 @@ void tfd_lstm_forward(struct tfd_kctx *k, const struct tfd_lstm *l,
 
 /* ---- Backward ------------------------------------------------------------ */
 
+/* Gradients of units [first, first + TILE) of a row, or fewer, as above. */
+struct slopes {
+    float dh[TILE], i[TILE], c[TILE], f[TILE], o[TILE], carry[TILE];
+};
+
+/* What comes from above and from the step behind. */
+TFD_VECTOR void add_carry(const struct tfd_lstm_step *s, int64_t at,
+                          int64_t count, struct slopes *d)
+{
+    const float *grad = s->h_grad + at;
+    const float *carry = s->h_carry ? s->h_carry + at : NULL;
+
+    for (int64_t c = 0; !carry && c < count; c++)
+        d->dh[c] = grad[c] + 0;
+    for (int64_t c = 0; carry && c < count; c++)
+        d->dh[c] = grad[c] + carry[c];
+}
+
+TFD_VECTOR void slope_tile(const struct steps *a, int64_t at, int64_t first,
+                           int64_t count, bool peephole, struct slopes *d)
+{
+    const struct tfd_lstm *l = a->l;
+    const struct tfd_lstm_step *s = a->s;
+    const float *gate_i = s->i + at, *gate_f = s->f + at, *gate_o = s->o + at;
+    const float *gate_c = s->ci + at, *bent = s->co + at;
+    const float *prev = s->cs_prev + at, *cs_grad = s->cs_grad + at;
+    const float *carry = s->cs_carry + at;
+    /* Without peepholes they may be of no elements, and NULL. */
+    const float *wci = peephole ? l->wci + first : NULL;
+    const float *wcf = peephole ? l->wcf + first : NULL;
+    const float *wco = peephole ? l->wco + first : NULL;
+
+    for (int64_t c = 0; c < count; c++) {
+        const float i = gate_i[c], f = gate_f[c], o = gate_o[c];
+        const float ci = gate_c[c], co = bent[c], dh = d->dh[c];
+        float up = o * (1 - o) * dh * co;
+        float dcs = (1 - co * co) * dh * o + cs_grad[c] + carry[c] +
+                    (peephole ? up * wco[c] : 0);
+        float in = i * (1 - i) * dcs * ci;
+        float kept = f * (1 - f) * dcs * prev[c];
+
+        d->o[c] = up;
+        d->i[c] = in;
+        d->f[c] = kept;
+        d->c[c] = (1 - ci * ci) * dcs * i;
+        d->carry[c] = dcs * f + (peephole ? in * wci[c] + kept * wcf[c] : 0);
+    }
+}
+
+/* Inlined, as copy_tile(). */
+TFD_VECTOR void copy_slopes(const struct steps *a, int64_t row, int64_t first,
+                            int64_t count, const struct slopes *d)
+{
+    const size_t size = (size_t)count * sizeof(float);
+    const int64_t n = a->l->cell;
+    float *gate = a->l->gates + row * 4 * n + first;
+
+    memcpy(gate, d->i, size);
+    memcpy(gate + a->l->at_c * n, d->c, size);
+    memcpy(gate + a->l->at_f * n, d->f, size);
+    memcpy(gate + 3 * n, d->o, size);
+    memcpy(a->s->cs_carry + row * n + first, d->carry, size);
+}
+
 TFD_SIMD_LOOP(backward_rows)
 {
     const struct steps *a = arg;
-    const struct tfd_lstm *l = a->l;
-    const struct tfd_lstm_step *s = a->s;
-    const int64_t n = l->cell;
+    const int64_t n = a->l->cell;
+    struct slopes d;
 
-    for (int64_t row = begin; row < end; row++) {
-        float *di = l->gates + row * 4 * n, *dci = di + l->at_c * n;
-        float *df = di + l->at_f * n, *dout = di + 3 * n;
+    for (int64_t row = begin; row < end; row++)
+        for (int64_t c = 0; c < n; c += TILE) {
+            const int64_t at = row * n + c, count = tfd_min(n - c, TILE);
 
-        for (int64_t c = 0; c < n; c++) {
-            const int64_t at = row * n + c;
-            const float i = s->i[at], f = s->f[at], o = s->o[at];
-            const float ci = s->ci[at], co = s->co[at];
-            float dh = s->h_grad[at] + (s->h_carry ? s->h_carry[at] : 0);
-            float up = o * (1 - o) * dh * co;
-            float dcs = (1 - co * co) * dh * o + s->cs_grad[at] +
-                        s->cs_carry[at] + (l->peephole ? up * l->wco[c] : 0);
-            float in = i * (1 - i) * dcs * ci;
-            float kept = f * (1 - f) * dcs * s->cs_prev[at];
-
-            dout[c] = up;
-            di[c] = in;
-            df[c] = kept;
-            dci[c] = (1 - ci * ci) * dcs * i;
-            s->cs_carry[at] =
-                dcs * f + (l->peephole ? in * l->wci[c] + kept * l->wcf[c] : 0);
+            add_carry(a->s, at, count, &d);
+            if (a->l->peephole)
+                slope_tile(a, at, c, count, true, &d);
+            else
+                slope_tile(a, at, c, count, false, &d);
+            copy_slopes(a, row, c, count, &d);
         }
-    }
 }
 TFD_SIMD_CLONES_WIDE(backward_rows)
 
@@ -162,27 +213,41 @@ void tfd_lstm_backward(struct tfd_kctx *k, const struct tfd_lstm *l,
     tfd_kctx_parallel(k, l->batch, cost_of_row(l), backward_rows, &a);
 }
 
+TFD_VECTOR void add_products(float *sum, const float *a, const float *b,
+                             int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        sum[i] += a[i] * b[i];
+}
+
+TFD_VECTOR void add_row(float *sum, const float *a, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        sum[i] += a[i];
+}
+
 /* Columns of the cell. */
-static void sum_columns(void *arg, int64_t begin, int64_t end)
+TFD_SIMD_LOOP(sum_columns)
 {
     const struct steps *a = arg;
     const struct tfd_lstm *l = a->l;
-    const int64_t n = l->cell;
+    const int64_t n = l->cell, count = end - begin;
 
     for (int64_t row = 0; row < l->batch; row++) {
-        const float *d = l->gates + row * 4 * n;
-        const float *prev = a->s->cs_prev + row * n, *cs = a->s->cs + row * n;
+        const float *d = l->gates + row * 4 * n + begin;
+        const float *prev = a->s->cs_prev + row * n + begin;
 
-        for (int64_t c = begin; l->peephole && c < end; c++) {
-            a->wci[c] += d[c] * prev[c];
-            a->wcf[c] += d[l->at_f * n + c] * prev[c];
-            a->wco[c] += d[3 * n + c] * cs[c];
+        if (l->peephole) {
+            add_products(a->wci + begin, d, prev, count);
+            add_products(a->wcf + begin, d + l->at_f * n, prev, count);
+            add_products(a->wco + begin, d + 3 * n, a->s->cs + row * n + begin,
+                         count);
         }
         for (int gate = 0; a->b && gate < 4; gate++)
-            for (int64_t c = begin; c < end; c++)
-                a->b[gate * n + c] += d[gate * n + c];
+            add_row(a->b + gate * n + begin, d + gate * n, count);
     }
 }
+TFD_SIMD_CLONES(sum_columns)
 
 void tfd_lstm_sums(struct tfd_kctx *k, const struct tfd_lstm *l,
                    const struct tfd_lstm_step *s, float *wci, float *wcf,

@@ -25,6 +25,8 @@ for op, given in (("GRUBlockCell", []), ("GRUBlockCellGrad", GIVEN)):
     row(op, [
         c(*cell(2, 3, 4, given)), c(*cell(5, 1, 1, given)),
         c(*cell(3, 2, 17, given)), c(*cell(2, 0, 4, given)),
-        c(*cell(0, 3, 4, given)), once(*cell(33, 40, 70, given))] + [
+        c(*cell(0, 3, 4, given)), once(*cell(33, 40, 70, given)),
+        *(once(*cell(2, 1, units, given))
+          for units in (15, 16, 127, 128, 129, 300))] + [
         bad(*cell(2, 3, 4, given, **{name: shape})) for name, shape in wrong],
         Data(-1, 1), tol=8)

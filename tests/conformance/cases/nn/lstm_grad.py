@@ -28,7 +28,9 @@ row("LSTMBlockCellGrad", [
     c(*gradient(5, 1, 1), **PEEP), c(*gradient(2, 3, 17), **PEEP),
     c(*gradient(2, 0, 4), **PEEP), c(*gradient(0, 3, 4), **PEEP),
     c(*gradient(2, 3, 4, wci=(0,), wcf=(7,)), **PLAIN),
-    once(*gradient(33, 40, 70), **PEEP)] + [
+    once(*gradient(33, 40, 70), **PEEP),
+    *(once(*gradient(2, 1, units), **how)
+      for units in (15, 16, 127, 128, 129, 300) for how in (PEEP, PLAIN))] + [
     bad(*gradient(2, 3, 4, **{name: shape}), **PLAIN)
     for name in ["cs_prev", "h_prev"] + STEPS + ["cs_grad", "h_grad"]
     for shape in ((3, 4), (2, 5)) if (name, shape) != ("cs_prev", (2, 5))] + [
