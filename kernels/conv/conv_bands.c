@@ -1,11 +1,11 @@
 /*
  * conv_bands.c - see conv_bands.h.
  *
- * A band of the result's rows is a convolution, or a gradient, of its own: of
- * those rows of the other image that it depends on.  Where windows reach beyond
- * the image, the band is padded as the image is.  A gradient's band is padded
- * as well where windows reach into the rows of other bands, which compute those
- * rows themselves.
+ * A band of the result's rows, or planes, is a convolution, or a gradient, of
+ * its own: of those rows of the other image that it depends on.  Where windows
+ * reach beyond the image, the band is padded as the image is.  A gradient's
+ * band is padded as well where windows reach into the rows of other bands,
+ * which compute those rows themselves.
  */
 #include "kernels/conv/conv_bands.h"
 
@@ -21,8 +21,8 @@
 #define LAYOUTS_MAX 4
 
 struct band {
-    struct tfd_window_side row;
-    int64_t x, y; /* its first rows in the images */
+    struct tfd_window_side row; /* or plane */
+    int64_t x, y;               /* its first rows in the images */
     const struct tfd_conv_primitive *primitive;
     void *packed;
 };
@@ -35,6 +35,12 @@ struct bands {
     int layouts;
     int failed; /* atomic */
 };
+
+/* What bands are cut of: rows, or planes of a volume. */
+static const struct tfd_window_side *long_side(const struct tfd_conv *c)
+{
+    return c->plane.size ? &c->plane : &c->row;
+}
 
 /* ---- Rows ---------------------------------------------------------------- */
 
@@ -79,16 +85,10 @@ static struct band input_band(const struct tfd_window_side *s, int64_t begin,
 
 /* ---- Primitives ---------------------------------------------------------- */
 
-static double products(const struct tfd_conv *c)
-{
-    return (double)(c->row.out * c->column.out) *
-           (double)(c->row.size * c->column.size) * (double)c->in_channels *
-           (double)c->out_channels;
-}
-
 static bool acquire(struct bands *w, enum tfd_conv_kind kind)
 {
     const struct tfd_conv *c = w->c;
+    const bool deep = c->plane.size != 0;
 
     for (int64_t i = 0; i < w->count; i++) {
         struct band *b = &w->band[i];
@@ -100,7 +100,8 @@ static bool acquire(struct bands *w, enum tfd_conv_kind kind)
                                          .images = 1,
                                          .in_channels = c->in_channels,
                                          .out_channels = c->out_channels,
-                                         .row = b->row,
+                                         .plane = deep ? b->row : c->plane,
+                                         .row = deep ? c->row : b->row,
                                          .column = c->column});
         if (!b->primitive)
             return false;
@@ -152,17 +153,20 @@ static void run_bands(void *arg, int64_t begin, int64_t end)
 {
     struct bands *w = arg;
     const struct tfd_conv *c = w->c;
-    const int64_t x_row = c->column.in * c->in_channels;
-    const int64_t y_row = c->column.out * c->out_channels;
+    const struct tfd_window_side *s = long_side(c);
+    const bool deep = c->plane.size != 0;
+    const int64_t x_row =
+        (deep ? c->row.in : 1) * c->column.in * c->in_channels;
+    const int64_t y_row =
+        (deep ? c->row.out : 1) * c->column.out * c->out_channels;
 
     for (int64_t i = begin; i < end; i++) {
         const struct band *b = &w->band[i % w->count];
         const int64_t image = i / w->count;
 
         if (!tfd_conv_primitive_run(
-                b->primitive,
-                (float *)c->x + (image * c->row.in + b->x) * x_row, b->packed,
-                (float *)c->y + (image * c->row.out + b->y) * y_row, 1))
+                b->primitive, (float *)c->x + (image * s->in + b->x) * x_row,
+                b->packed, (float *)c->y + (image * s->out + b->y) * y_row, 1))
             TFD_STORE_RELAXED(&w->failed, 1);
     }
 }
@@ -170,9 +174,9 @@ static void run_bands(void *arg, int64_t begin, int64_t end)
 /* Cuts the rows of the result into bands that are no shorter than a window. */
 static void cut_bands(struct bands *w, enum tfd_conv_kind kind)
 {
-    const struct tfd_window_side *s = &w->c->row;
+    const struct tfd_window_side *s = long_side(w->c);
     const int64_t rows = kind == TFD_CONV_INPUT ? s->in : s->out;
-    const double worth = products(w->c) / BAND_PRODUCTS;
+    const double worth = tfd_conv_products(w->c) / BAND_PRODUCTS;
     const int64_t most = worth < BANDS_MAX ? (int64_t)worth : BANDS_MAX;
     const int64_t even = most > 0 ? (rows + most - 1) / most : rows;
     const int64_t each = even > extent(s) ? even : extent(s);
@@ -199,7 +203,7 @@ bool tfd_conv_bands(struct tfd_kctx *k, enum tfd_conv_kind kind,
     cut_bands(&w, kind);
     if (w.count == 0)
         return false;
-    ns = products(c) / PRODUCTS_PER_NS / (double)w.count;
+    ns = tfd_conv_products(c) / PRODUCTS_PER_NS / (double)w.count;
     done = acquire(&w, kind) && pack(&w);
     if (done)
         tfd_kctx_parallel(k, c->batch * w.count,

@@ -1,6 +1,7 @@
 /*
  * conv_bands.h - convolves a batch that has fewer images than there are
- * threads: each image is cut into bands of rows, a thread takes a band, and
+ * threads: each image is cut into bands of rows, each volume into bands of
+ * planes, a thread takes a band, and
  * each band is one call of a oneDNN primitive of its shape.
  *
  * How an image is cut depends on its shape alone, so that results are the same

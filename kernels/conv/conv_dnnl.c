@@ -7,6 +7,7 @@
  * the sums are added.  Shares are of one size but for the last.
  *
  * A batch of fewer images than threads goes by bands of rows (conv_bands.c).
+ * All this holds for volumes, which are cut into bands of planes.
  */
 #include "kernels/conv/conv_dnnl.h"
 
@@ -35,11 +36,16 @@ struct work {
     int failed;                     /* atomic */
 };
 
-static double products(const struct tfd_conv *c)
+/* Elements of an image of x, and of y. */
+static int64_t image_in(const struct tfd_conv *c)
 {
-    return (double)(c->row.out * c->column.out) *
-           (double)(c->row.size * c->column.size) * (double)c->in_channels *
-           (double)c->out_channels;
+    return tfd_conv_planes_in(c) * c->row.in * c->column.in * c->in_channels;
+}
+
+static int64_t image_out(const struct tfd_conv *c)
+{
+    return tfd_conv_planes_out(c) * c->row.out * c->column.out *
+           c->out_channels;
 }
 
 static int cost_of_products(double count)
@@ -59,13 +65,13 @@ static int threads_of(const struct tfd_kctx *k)
 static bool is_sparse(enum tfd_conv_kind kind, const struct tfd_conv *c)
 {
     return kind == TFD_CONV_INPUT && c->in_channels < CHANNELS_MIN &&
-           (c->row.stride > 1 || c->column.stride > 1);
+           (c->plane.stride > 1 || c->row.stride > 1 || c->column.stride > 1);
 }
 
 static bool is_wanted(enum tfd_conv_kind kind, const struct tfd_conv *c)
 {
     return c->dtype == TFD_FLOAT && c->groups == 1 &&
-           products(c) >= IMAGE_MIN && !is_sparse(kind, c) &&
+           tfd_conv_products(c) >= IMAGE_MIN && !is_sparse(kind, c) &&
            tfd_dnnl_has_primitives();
 }
 
@@ -77,6 +83,7 @@ acquire(enum tfd_conv_kind kind, const struct tfd_conv *c, int64_t images)
                                      .images = images,
                                      .in_channels = c->in_channels,
                                      .out_channels = c->out_channels,
+                                     .plane = c->plane,
                                      .row = c->row,
                                      .column = c->column});
 }
@@ -93,8 +100,7 @@ static void images(void *arg, int64_t begin, int64_t end)
 {
     struct work *w = arg;
     const struct tfd_conv *c = w->c;
-    const int64_t x = c->row.in * c->column.in * c->in_channels;
-    const int64_t y = c->row.out * c->column.out * c->out_channels;
+    const int64_t x = image_in(c), y = image_out(c);
 
     check_primitive(w, tfd_conv_primitive_run(
                            w->whole, (float *)c->x + begin * x, w->packed,
@@ -115,8 +121,8 @@ static bool by_image(struct tfd_kctx *k, enum tfd_conv_kind kind,
         packed && tfd_conv_primitive_reorder(w->whole, w->c->w, packed->data);
     if (done) {
         w->packed = packed->data;
-        tfd_kctx_parallel(k, w->c->batch, cost_of_products(products(w->c)),
-                          images, w);
+        tfd_kctx_parallel(k, w->c->batch,
+                          cost_of_products(tfd_conv_products(w->c)), images, w);
         done = !w->failed;
     }
     tfd_buffer_unref(packed);
@@ -132,8 +138,7 @@ static bool one_share(const struct work *w, int64_t share)
     const bool last = share == w->shares - 1;
     const struct tfd_conv_primitive *p = last ? w->rest : w->whole;
     const int64_t first = share * w->each;
-    const int64_t x = c->row.in * c->column.in * c->in_channels;
-    const int64_t y = c->row.out * c->column.out * c->out_channels;
+    const int64_t x = image_in(c), y = image_out(c);
     struct tfd_buffer *packed = tfd_buffer_new(tfd_conv_primitive_packed(p));
     bool done =
         packed &&
@@ -176,9 +181,9 @@ static bool sum_shares(struct tfd_kctx *k, struct work *w)
     if (!sums)
         return false;
     w->sums = sums->data;
-    tfd_kctx_parallel(k, w->shares,
-                      cost_of_products(products(w->c) * (double)w->each),
-                      shares, w);
+    tfd_kctx_parallel(
+        k, w->shares,
+        cost_of_products(tfd_conv_products(w->c) * (double)w->each), shares, w);
     if (!w->failed && w->shares > 1)
         tfd_kctx_parallel(k, w->elements, 1, add_shares, w);
     tfd_buffer_unref(sums);
@@ -193,8 +198,8 @@ static bool by_share(struct tfd_kctx *k, struct work *w)
 
     w->each = (c->batch + threads - 1) / threads;
     w->shares = (c->batch + w->each - 1) / w->each;
-    w->elements =
-        c->row.size * c->column.size * c->in_channels * c->out_channels;
+    w->elements = (c->plane.size ? c->plane.size : 1) * c->row.size *
+                  c->column.size * c->in_channels * c->out_channels;
     w->whole = acquire(TFD_CONV_FILTER, c, w->each);
     w->rest = acquire(TFD_CONV_FILTER, c, c->batch - (w->shares - 1) * w->each);
     done = w->whole && w->rest && sum_shares(k, w);

@@ -1,6 +1,7 @@
 /*
- * conv_dnnl.h - convolutions of images by oneDNN, which reads them where they
- * lie: as fast as products of what windows see, or up to three times as fast.
+ * conv_dnnl.h - convolutions of images and volumes by oneDNN, which reads them
+ * where they lie: as fast as products of what windows see, or up to three times
+ * as fast.
  *
  * Threads: as conv_gemm.h.
  */

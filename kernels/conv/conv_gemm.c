@@ -30,6 +30,9 @@
 /* Products below work on whole panels of about as many rows. */
 #define TILE_ROWS_MIN 48
 
+/* Pixels of an image that are worth the time to turn w round. */
+#define TURNED_PIXELS_MIN 512
+
 #define FLOPS_PER_NS 40
 
 struct task {
@@ -260,6 +263,11 @@ static struct tfd_window_side turned(const struct tfd_window_side *s)
     return side;
 }
 
+static bool fits(const struct tfd_window_side *s)
+{
+    return (s->size - 1) * s->dilation < s->out;
+}
+
 static enum tfd_code input_by_forward(struct tfd_kctx *k, const struct task *t,
                                       struct tfd_status *st)
 {
@@ -298,9 +306,16 @@ enum tfd_code tfd_conv_input(struct tfd_kctx *k, const struct tfd_conv *c,
 {
     struct task t = task_of(c);
 
+    const bool turns =
+        c->groups == 1 && c->row.stride == 1 && c->column.stride == 1;
+
+    /* oneDNN is faster forward, where windows are no longer than y. */
+    if (turns && fits(&c->row) && fits(&c->column) &&
+        c->row.in * c->column.in >= TURNED_PIXELS_MIN)
+        return input_by_forward(k, &t, st);
     if (tfd_conv_dnnl(k, TFD_CONV_INPUT, c))
         return TFD_OK;
-    if (c->groups == 1 && c->row.stride == 1 && c->column.stride == 1)
+    if (turns)
         return input_by_forward(k, &t, st);
     tfd_kctx_parallel(k, c->batch, cost_of_task(&t, t.columns.pixels),
                       input_images, &t);

@@ -68,45 +68,65 @@ static bool is_ordinary(const struct tfd_conv_shape_key *key)
     const double in = (double)key->in_channels, out = (double)key->out_channels;
     const double images = (double)key->images;
 
+    const bool deep = key->plane.size != 0;
+
+    if (deep && !is_ordinary_side(&key->plane))
+        return false;
     return images > 0 && in > 0 && out > 0 && is_ordinary_side(&key->row) &&
            is_ordinary_side(&key->column) &&
-           images * in * (double)(key->row.in * key->column.in) <=
+           images * in * (double)(key->row.in * key->column.in) *
+                   (double)(deep ? key->plane.in : 1) <=
                ELEMENTS_MAX &&
-           images * out * (double)(key->row.out * key->column.out) <=
+           images * out * (double)(key->row.out * key->column.out) *
+                   (double)(deep ? key->plane.out : 1) <=
                ELEMENTS_MAX &&
-           in * out * (double)(key->row.size * key->column.size) <=
+           in * out * (double)(key->row.size * key->column.size) *
+                   (double)(deep ? key->plane.size : 1) <=
                ELEMENTS_MAX;
 }
 
-static void set_sides(const struct tfd_conv_shape_key *key, struct layout *l)
-{
-    const struct tfd_window_side *sides[] = {&key->row, &key->column};
+/* Sizes of x, w and y, in the library's order. */
+struct dims {
+    dnnl_dims_t x, w, y;
+};
 
-    for (int i = 0; i < 2; i++) {
+/* Fills dimensions [2, result): an image has no planes. */
+static int set_sides(const struct tfd_conv_shape_key *key, struct layout *l,
+                     struct dims *d)
+{
+    const struct tfd_window_side *all[] = {&key->plane, &key->row,
+                                           &key->column};
+    const struct tfd_window_side **sides = all + (key->plane.size == 0);
+    const int count = key->plane.size ? 3 : 2;
+
+    for (int i = 0; i < count; i++) {
         l->strides[i] = sides[i]->stride;
         l->dilations[i] = sides[i]->dilation - 1;
         l->before[i] = sides[i]->before;
         l->after[i] = after(sides[i]);
+        d->x[2 + i] = sides[i]->in;
+        d->w[2 + i] = sides[i]->size;
+        d->y[2 + i] = sides[i]->out;
     }
+    return 2 + count;
 }
 
 static bool make_layout(const struct tfd_dnnl *f,
                         const struct tfd_conv_shape_key *key, struct layout *l,
                         dnnl_memory_desc_t *plain)
 {
-    const dnnl_dims_t x = {key->images, key->in_channels, key->row.in,
-                           key->column.in};
-    const dnnl_dims_t w = {key->out_channels, key->in_channels, key->row.size,
-                           key->column.size};
-    const dnnl_dims_t y = {key->images, key->out_channels, key->row.out,
-                           key->column.out};
+    struct dims d = {{key->images, key->in_channels},
+                     {key->out_channels, key->in_channels},
+                     {key->images, key->out_channels}};
+    const int n = set_sides(key, l, &d);
+    const dnnl_format_tag_t image = n == 5 ? dnnl_ndhwc : dnnl_nhwc;
 
-    set_sides(key, l);
-    return !f->memory_desc_init_by_tag(&l->x, 4, x, dnnl_f32, dnnl_nhwc) &&
-           !f->memory_desc_init_by_tag(&l->y, 4, y, dnnl_f32, dnnl_nhwc) &&
-           !f->memory_desc_init_by_tag(&l->w, 4, w, dnnl_f32,
+    return !f->memory_desc_init_by_tag(&l->x, n, d.x, dnnl_f32, image) &&
+           !f->memory_desc_init_by_tag(&l->y, n, d.y, dnnl_f32, image) &&
+           !f->memory_desc_init_by_tag(&l->w, n, d.w, dnnl_f32,
                                        dnnl_format_tag_any) &&
-           !f->memory_desc_init_by_tag(plain, 4, w, dnnl_f32, dnnl_hwio);
+           !f->memory_desc_init_by_tag(plain, n, d.w, dnnl_f32,
+                                       n == 5 ? dnnl_dhwio : dnnl_hwio);
 }
 
 static bool describe_forward(const struct tfd_dnnl *f, const struct layout *l,

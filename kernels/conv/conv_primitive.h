@@ -20,7 +20,7 @@ enum tfd_conv_kind { TFD_CONV_FORWARD, TFD_CONV_INPUT, TFD_CONV_FILTER };
  * between members: compared by bytes. */
 struct tfd_conv_shape_key {
     int64_t kind, images, in_channels, out_channels;
-    struct tfd_window_side row, column;
+    struct tfd_window_side plane, row, column; /* plane.size 0: an image */
 };
 
 struct tfd_conv_primitive;

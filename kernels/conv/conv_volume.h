@@ -1,5 +1,6 @@
 /*
- * conv_volume.h - convolutions of volumes as products of matrices.
+ * conv_volume.h - convolutions of volumes as products of matrices, or by
+ * oneDNN.
  *
  * Volumes have their channels last; x is [batch, planes, rows, columns,
  * in_channels], y the same with out_channels, w [planes, rows, columns,

@@ -1,7 +1,8 @@
 /*
  * conv_volume_gemm.c - see conv_volume.h.
  *
- * As for images (conv_gemm.c): a thread makes as many rows of columns as its
+ * By oneDNN where that has code for them (conv_dnnl.h); else as for images
+ * (conv_gemm.c): a thread makes as many rows of columns as its
  * second cache holds, multiplies them and makes the next over them.  The
  * gradient by x is the same with y for x and w turned round, if windows move by
  * one; else the product y * w' is added back volume by volume.  For the
@@ -14,6 +15,7 @@
 #include "common/base/atomic.h"
 #include "common/thread/halt.h"
 #include "common/thread/pool.h"
+#include "kernels/conv/conv_dnnl.h"
 #include "kernels/core/runtime.h"
 #include "kernels/linalg/gemm.h"
 
@@ -44,6 +46,23 @@ struct job {
     int64_t each;   /* filter: tiles in a share */
     int failed;     /* atomic */
 };
+
+static bool by_dnnl(struct tfd_kctx *k, enum tfd_conv_kind kind,
+                    const struct tfd_conv_volume *c)
+{
+    return tfd_conv_dnnl(k, kind,
+                         &(struct tfd_conv){.dtype = c->dtype,
+                                            .plane = c->plane,
+                                            .row = c->row,
+                                            .column = c->column,
+                                            .batch = c->batch,
+                                            .in_channels = c->in_channels,
+                                            .out_channels = c->out_channels,
+                                            .groups = 1,
+                                            .x = c->x,
+                                            .w = c->w,
+                                            .y = c->y});
+}
 
 static bool is_point(const struct tfd_window_side *s)
 {
@@ -206,6 +225,8 @@ enum tfd_code tfd_conv_volume_forward(struct tfd_kctx *k,
 {
     struct job j = job_of(c);
 
+    if (by_dnnl(k, TFD_CONV_FORWARD, c))
+        return TFD_OK;
     tfd_kctx_parallel(k, tile_count(&j), cost_of_job(&j, j.tile), forward_jobs,
                       &j);
     return job_result(&j, st);
@@ -299,6 +320,8 @@ enum tfd_code tfd_conv_volume_input(struct tfd_kctx *k,
     if (c->plane.stride == 1 && c->row.stride == 1 && c->column.stride == 1 &&
         c->plane.in * c->row.in * c->column.in / TURN_GROWTH_MAX <= j.pixels)
         return input_by_turning(k, &j, st);
+    if (by_dnnl(k, TFD_CONV_INPUT, c))
+        return TFD_OK;
     tfd_kctx_parallel(k, c->batch, cost_of_job(&j, j.pixels), input_volumes,
                       &j);
     return job_result(&j, st);
@@ -351,6 +374,8 @@ enum tfd_code tfd_conv_volume_filter(struct tfd_kctx *k,
     int64_t shares = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
     struct tfd_buffer *sums;
 
+    if (by_dnnl(k, TFD_CONV_FILTER, c))
+        return TFD_OK;
     shares = shares > most ? most : shares;
     shares = shares > tiles ? tiles : shares < 1 ? 1 : shares;
     j.each = (tiles + shares - 1) / shares;
