@@ -73,47 +73,65 @@ static inline void begin_row(const struct tfd_depthwise *d, int64_t row,
     t->first = t->end = -1; /* of no pixel */
 }
 
+/* Whether a pixel of the row that the taps are of has the same ones. */
+static inline bool has_taps(const struct tfd_depthwise *d, int64_t column,
+                            const struct taps *t)
+{
+    const struct tfd_window_side *s = &d->column;
+    const int64_t at = column + s->before;
+
+    return s->stride == 1 && s->dilation == 1 &&
+           (at < s->out ? 0 : at - s->out + 1) == t->first &&
+           (at < s->size ? at + 1 : s->size) == t->end;
+}
+
 /* Offset of what a pixel's taps meet from what those meet that are known, which
  * are made known where they differ. */
 static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t column,
                                 struct taps *t)
 {
     const struct tfd_window_side *s = &d->column;
-    const bool dense = s->stride == 1 && s->dilation == 1;
     const int64_t at = column + s->before;
-    const int64_t first = at < s->out ? 0 : at - s->out + 1;
-    const int64_t end = at < s->size ? at + 1 : s->size;
 
-    if (dense && first == t->first && end == t->end)
+    if (has_taps(d, column, t))
         return (column - t->pixel) * d->in;
     t->pixel = column;
-    t->first = first;
-    t->end = end;
+    t->first = at < s->out ? 0 : at - s->out + 1;
+    t->end = at < s->size ? at + 1 : s->size;
     find_side(s, column, &t->column);
     find_taps(d, t);
     return 0;
 }
 
-#define INPUT(name, number, T)                                           \
-    /* Rows of x. */                                                     \
-    TFD_SIMD_LOOP(input_##name)                                          \
-    {                                                                    \
-        const struct tfd_depthwise *d = arg;                             \
-        const int64_t image = d->row.out * d->column.out * d->in;        \
-        struct taps taps;                                                \
-                                                                         \
-        for (int64_t r = begin; r < end && !tfd_halted(); r++) {         \
-            const T *dy = (const T *)d->y + r / d->row.in * image;       \
-            T *dx = (T *)d->x + r * d->column.in * d->in;                \
-                                                                         \
-            begin_row(d, r % d->row.in, &taps);                          \
-            for (int64_t p = 0; p < d->column.in; p++, dx += d->in) {    \
-                const int64_t moved = move_taps(d, p, &taps);            \
-                                                                         \
-                tfd_depthwise_pixel_##name(d, &taps.of, dy + moved, dx); \
-            }                                                            \
-        }                                                                \
-    }                                                                    \
+#define INPUT(name, number, T)                                            \
+    /* Rows of x. */                                                      \
+    TFD_SIMD_LOOP(input_##name)                                           \
+    {                                                                     \
+        const struct tfd_depthwise *d = arg;                              \
+        const int64_t image = d->row.out * d->column.out * d->in;         \
+        struct taps taps;                                                 \
+                                                                          \
+        for (int64_t r = begin; r < end && !tfd_halted(); r++) {          \
+            const T *dy = (const T *)d->y + r / d->row.in * image;        \
+            T *dx = (T *)d->x + r * d->column.in * d->in;                 \
+                                                                          \
+            begin_row(d, r % d->row.in, &taps);                           \
+            for (int64_t p = 0; p < d->column.in;) {                      \
+                const T *from = dy + move_taps(d, p, &taps);              \
+                const int64_t last = p + TFD_TAPS_PIXELS - 1;             \
+                                                                          \
+                if (last < d->column.in && has_taps(d, last, &taps)) {    \
+                    tfd_depthwise_pixels_##name(d, &taps.of, from, d->in, \
+                                                dx + p * d->in);          \
+                    p += TFD_TAPS_PIXELS;                                 \
+                } else {                                                  \
+                    tfd_depthwise_pixel_##name(d, &taps.of, from,         \
+                                               dx + p * d->in, 0);        \
+                    p++;                                                  \
+                }                                                         \
+            }                                                             \
+        }                                                                 \
+    }                                                                     \
     TFD_SIMD_CLONES_WIDE(input_##name)
 
 TFD_FLOAT_DTYPES(INPUT)

@@ -92,15 +92,21 @@ static inline void find_taps(const struct tfd_depthwise *d, int64_t row,
     each_tap(d, row, column, &m, list_tap);
 }
 
+/* Whether a pixel of the row that the taps are of has the same ones. */
+static inline bool has_taps(const struct tfd_depthwise *d, int64_t row,
+                            int64_t column, const struct taps *taps)
+{
+    const struct span s = span_of(d, row, column);
+
+    return s.column == taps->span.column && s.columns == taps->span.columns;
+}
+
 /* Offset of a pixel's input from that of the pixel whose taps are known, which
  * are made known where they differ. */
 static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
                                 int64_t column, struct taps *taps)
 {
-    const struct span s = span_of(d, row, column);
-
-    if (column == 0 || s.column != taps->span.column ||
-        s.columns != taps->span.columns)
+    if (column == 0 || !has_taps(d, row, column, taps))
         find_taps(d, row, column, taps);
     return (column - taps->pixel) * d->column.stride * d->in;
 }
@@ -148,78 +154,101 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
 
 TFD_FLOAT_DTYPES(TAPS)
 
-#define LOOPS(name, number, T)                                                \
-    /* Rows of y. */                                                          \
-    TFD_SIMD_LOOP(forward_##name)                                             \
-    {                                                                         \
-        const struct tfd_depthwise *d = arg;                                  \
-        const int64_t m = d->multiplier, all = d->in * m;                     \
-        const int64_t image = d->row.in * d->column.in * d->in;               \
-        const bool listed = tfd_taps_fit(d);                                  \
-        struct taps taps;                                                     \
-                                                                              \
-        for (int64_t r = begin; r < end; r++)                                 \
-            for (int64_t p = 0; p < d->column.out && !tfd_halted(); p++) {    \
-                const T *x = (const T *)d->x + r / d->row.out * image;        \
-                T *y = (T *)d->y + (r * d->column.out + p) * all;             \
-                const struct meeting s = {x, d->w, y, m, 0, all};             \
-                                                                              \
-                if (listed) {                                                 \
-                    x += move_taps(d, r % d->row.out, p, &taps);              \
-                    tfd_depthwise_pixel_##name(d, &taps.of, x, y);            \
-                    continue;                                                 \
-                }                                                             \
-                memset(y, 0, (size_t)all * sizeof(T));                        \
-                each_tap(d, r % d->row.out, p, &s, forward_tap_##name);       \
-            }                                                                 \
-    }                                                                         \
-    TFD_SIMD_CLONES_WIDE(forward_##name)                                      \
-                                                                              \
-    /* Images of x. */                                                        \
-    TFD_SIMD_LOOP(input_##name)                                               \
-    {                                                                         \
-        const struct tfd_depthwise *d = arg;                                  \
-        const int64_t m = d->multiplier, all = d->in * m;                     \
-        const int64_t image = d->row.in * d->column.in * d->in;               \
-        const int64_t pixels = d->row.out * d->column.out;                    \
-                                                                              \
-        for (int64_t b = begin; b < end; b++) {                               \
-            const T *dy = (const T *)d->y + b * pixels * all;                 \
-            T *dx = (T *)d->x + b * image;                                    \
-                                                                              \
-            tfd_halt_clear(dx, (size_t)image * sizeof(T));                    \
-            for (int64_t p = 0; p < pixels && !tfd_halted(); p++) {           \
-                const struct meeting s = {dy + p * all, d->w, dx, m, 0, all}; \
-                                                                              \
-                each_tap(d, p / d->column.out, p % d->column.out, &s,         \
-                         input_tap_##name);                                   \
-            }                                                                 \
-        }                                                                     \
-    }                                                                         \
-    TFD_SIMD_CLONES(input_##name)                                             \
-                                                                              \
-    /* Channels of x, so that no two threads add to one filter. */            \
-    TFD_SIMD_LOOP(filter_##name)                                              \
-    {                                                                         \
-        const struct tfd_depthwise *d = arg;                                  \
-        const int64_t m = d->multiplier, all = d->in * m;                     \
-        const int64_t image = d->row.in * d->column.in * d->in;               \
-        const int64_t pixels = d->row.out * d->column.out;                    \
-        const int64_t from = begin * m, to = end * m;                         \
-        T *dw = d->w;                                                         \
-                                                                              \
-        for (int64_t i = d->row.size * d->column.size - 1; i >= 0; i--)       \
-            memset(dw + i * all + from, 0, (size_t)(to - from) * sizeof(T));  \
-        for (int64_t p = 0; p < d->batch * pixels && !tfd_halted(); p++) {    \
-            const T *x = (const T *)d->x + p / pixels * image;                \
-            const T *dy = (const T *)d->y + p * all;                          \
-            const struct meeting s = {x, dy, dw, m, from, to};                \
-            const int64_t at = p % pixels;                                    \
-                                                                              \
-            each_tap(d, at / d->column.out, at % d->column.out, &s,           \
-                     filter_tap_##name);                                      \
-        }                                                                     \
-    }                                                                         \
+#define LOOPS(name, number, T)                                                 \
+    /* A row of y, by taps that are listed. */                                 \
+    INLINE void listed_row_##name(const struct tfd_depthwise *d, int64_t row,  \
+                                  const T *x, T *y)                            \
+    {                                                                          \
+        const int64_t step = d->column.stride * d->in;                         \
+        const int64_t end = d->column.out;                                     \
+        struct taps taps;                                                      \
+                                                                               \
+        for (int64_t p = 0; p < end && !tfd_halted();) {                       \
+            const T *from = x + move_taps(d, row, p, &taps);                   \
+            const int64_t last = p + TFD_TAPS_PIXELS - 1;                      \
+                                                                               \
+            if (last < end && has_taps(d, row, last, &taps)) {                 \
+                tfd_depthwise_pixels_##name(d, &taps.of, from, step,           \
+                                            y + p * d->in);                    \
+                p += TFD_TAPS_PIXELS;                                          \
+            } else {                                                           \
+                tfd_depthwise_pixel_##name(d, &taps.of, from, y + p * d->in,   \
+                                           0);                                 \
+                p++;                                                           \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    /* Rows of y. */                                                           \
+    TFD_SIMD_LOOP(forward_##name)                                              \
+    {                                                                          \
+        const struct tfd_depthwise *d = arg;                                   \
+        const int64_t m = d->multiplier, all = d->in * m;                      \
+        const int64_t image = d->row.in * d->column.in * d->in;                \
+        const bool listed = tfd_taps_fit(d);                                   \
+                                                                               \
+        for (int64_t r = begin; r < end; r++) {                                \
+            const T *x = (const T *)d->x + r / d->row.out * image;             \
+            T *y = (T *)d->y + r * d->column.out * all;                        \
+                                                                               \
+            if (listed)                                                        \
+                listed_row_##name(d, r % d->row.out, x, y);                    \
+            for (int64_t p = 0; !listed && p < d->column.out && !tfd_halted(); \
+                 p++, y += all) {                                              \
+                const struct meeting s = {x, d->w, y, m, 0, all};              \
+                                                                               \
+                memset(y, 0, (size_t)all * sizeof(T));                         \
+                each_tap(d, r % d->row.out, p, &s, forward_tap_##name);        \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+    TFD_SIMD_CLONES_WIDE(forward_##name)                                       \
+                                                                               \
+    /* Images of x. */                                                         \
+    TFD_SIMD_LOOP(input_##name)                                                \
+    {                                                                          \
+        const struct tfd_depthwise *d = arg;                                   \
+        const int64_t m = d->multiplier, all = d->in * m;                      \
+        const int64_t image = d->row.in * d->column.in * d->in;                \
+        const int64_t pixels = d->row.out * d->column.out;                     \
+                                                                               \
+        for (int64_t b = begin; b < end; b++) {                                \
+            const T *dy = (const T *)d->y + b * pixels * all;                  \
+            T *dx = (T *)d->x + b * image;                                     \
+                                                                               \
+            tfd_halt_clear(dx, (size_t)image * sizeof(T));                     \
+            for (int64_t p = 0; p < pixels && !tfd_halted(); p++) {            \
+                const struct meeting s = {dy + p * all, d->w, dx, m, 0, all};  \
+                                                                               \
+                each_tap(d, p / d->column.out, p % d->column.out, &s,          \
+                         input_tap_##name);                                    \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+    TFD_SIMD_CLONES(input_##name)                                              \
+                                                                               \
+    /* Channels of x, so that no two threads add to one filter. */             \
+    TFD_SIMD_LOOP(filter_##name)                                               \
+    {                                                                          \
+        const struct tfd_depthwise *d = arg;                                   \
+        const int64_t m = d->multiplier, all = d->in * m;                      \
+        const int64_t image = d->row.in * d->column.in * d->in;                \
+        const int64_t pixels = d->row.out * d->column.out;                     \
+        const int64_t from = begin * m, to = end * m;                          \
+        T *dw = d->w;                                                          \
+                                                                               \
+        for (int64_t i = d->row.size * d->column.size - 1; i >= 0; i--)        \
+            memset(dw + i * all + from, 0, (size_t)(to - from) * sizeof(T));   \
+        for (int64_t p = 0; p < d->batch * pixels && !tfd_halted(); p++) {     \
+            const T *x = (const T *)d->x + p / pixels * image;                 \
+            const T *dy = (const T *)d->y + p * all;                           \
+            const struct meeting s = {x, dy, dw, m, from, to};                 \
+            const int64_t at = p % pixels;                                     \
+                                                                               \
+            each_tap(d, at / d->column.out, at % d->column.out, &s,            \
+                     filter_tap_##name);                                       \
+        }                                                                      \
+    }                                                                          \
     TFD_SIMD_CLONES(filter_##name)
 
 TFD_FLOAT_DTYPES(LOOPS)

@@ -30,15 +30,13 @@ static inline bool tfd_taps_fit(const struct tfd_depthwise *d)
 }
 
 #define TFD_DEPTHWISE_PIXEL(name, number, T)                                  \
-    /* A pixel of y: the taps of a TFD_TAPS_BLOCK are                         \
+    /* A pixel of y, channels from c on: the taps of a TFD_TAPS_BLOCK are     \
      * added up, in registers, before the next is begun. */                   \
     static inline                                                             \
         __attribute__((always_inline)) void tfd_depthwise_pixel_##name(       \
             const struct tfd_depthwise *d, const struct tfd_taps *taps,       \
-            const T *x, T *restrict y)                                        \
+            const T *x, T *restrict y, int64_t c)                             \
     {                                                                         \
-        int64_t c = 0;                                                        \
-                                                                              \
         for (; d->in - c >= TFD_TAPS_BLOCK; c += TFD_TAPS_BLOCK) {            \
             T one[TFD_TAPS_BLOCK / 2] = {0}, other[TFD_TAPS_BLOCK / 2] = {0}; \
                                                                               \
@@ -81,5 +79,50 @@ static inline bool tfd_taps_fit(const struct tfd_depthwise *d)
     }
 
 TFD_FLOAT_DTYPES(TFD_DEPTHWISE_PIXEL)
+
+/* Channels of several pixels at once, which lie anywhere. */
+#define TFD_TAPS_VECTOR(name, number, T) \
+    typedef T tfd_taps_##name            \
+        __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
+TFD_FLOAT_DTYPES(TFD_TAPS_VECTOR)
+
+#define TFD_TAPS_PIXELS 4
+
+/* As many pixels of y side by side, whose taps are the same, so that they share
+ * what is read of the filter; their inputs lie `step` elements apart. */
+#define TFD_DEPTHWISE_PIXELS(name, number, T)                                \
+    static inline                                                            \
+        __attribute__((always_inline)) void tfd_depthwise_pixels_##name(     \
+            const struct tfd_depthwise *d, const struct tfd_taps *taps,      \
+            const T *x, int64_t step, T *y)                                  \
+    {                                                                        \
+        typedef tfd_taps_##name vector;                                      \
+        const int lanes = (int)(sizeof(vector) / sizeof(T));                 \
+        int64_t c = 0;                                                       \
+                                                                             \
+        for (; d->in - c >= lanes; c += lanes) {                             \
+            vector s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};                   \
+                                                                             \
+            for (int i = 0; i < taps->count; i++) {                          \
+                const T *from = x + taps->x[i] + c;                          \
+                const vector by =                                            \
+                    *(const vector *)((const T *)d->w + taps->w[i] + c);     \
+                                                                             \
+                s0 += *(const vector *)from * by;                            \
+                s1 += *(const vector *)(from + step) * by;                   \
+                s2 += *(const vector *)(from + 2 * step) * by;               \
+                s3 += *(const vector *)(from + 3 * step) * by;               \
+            }                                                                \
+            *(vector *)(y + c) = s0;                                         \
+            *(vector *)(y + d->in + c) = s1;                                 \
+            *(vector *)(y + 2 * d->in + c) = s2;                             \
+            *(vector *)(y + 3 * d->in + c) = s3;                             \
+        }                                                                    \
+        for (int p = 0; c < d->in && p < TFD_TAPS_PIXELS; p++)               \
+            tfd_depthwise_pixel_##name(d, taps, x + p * step, y + p * d->in, \
+                                       c);                                   \
+    }
+
+TFD_FLOAT_DTYPES(TFD_DEPTHWISE_PIXELS)
 
 #endif

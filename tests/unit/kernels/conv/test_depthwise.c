@@ -6,7 +6,7 @@
 #include "tests/support/kernel_rig.h"
 
 #define ROWS 3
-#define COLUMNS 5
+#define COLUMNS 11 /* between the edges twice four pixels, and one */
 #define CHANNELS_MAX 70
 #define X "-3 -2 -1 0 1 2 3" /* again and again */
 #define W "-2 -1 0 1 2"
