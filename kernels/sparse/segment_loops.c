@@ -7,11 +7,10 @@
  * a row of 5 to 8 elements is its first 4 and its last 4, which overlap, and
  * longer ones are as many columns at a time.
  *
- * Where a row is one element, segments are too short for that.  There a thread
- * goes through several stretches of its rows at once, so that additions which
- * wait for the one before overlap, and writes what it has after every row.
+ * Where a row is few elements, segments are too short for that: those are for
+ * segment_short.h.
  */
-#include "kernels/sparse/segment_loops.h"
+#include "kernels/sparse/segment_short.h"
 
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
@@ -20,14 +19,6 @@
 #include "kernels/vector/type_rows.h"
 
 #include <string.h>
-
-/* Rows [begin, end) of y, which have no id. */
-static void fill_gap(const struct tfd_segments *s, int64_t begin, int64_t end)
-{
-    (void)!tfd_elements_fill(s->dtype,
-                             tfd_element_at(s->y, s->dtype, begin * s->inner),
-                             s->empty, (end - begin) * s->inner, NULL);
-}
 
 /* ---- Folds of one segment ------------------------------------------------ */
 
@@ -242,197 +233,12 @@ static fold_fn *fold_for(enum tfd_segment_fold fold, enum tfd_dtype dtype,
     return wide_folds[fold][dtype];
 }
 
-/* ---- Short rows ---------------------------------------------------------- */
-
-/* Stretches of rows that a thread goes through at once. */
-#define STRETCHES 3
-
-/* Rows [at, end) and what the segment before `at` has so far. */
-struct stretch {
-    int64_t at, end;
-    uint64_t sum[2], rows[2]; /* vectors of 16 bytes */
-};
-
-typedef void short_fn(const struct tfd_segments *s, struct stretch *stretch);
-
-#define LOAD_1(V, x) ((V){(x)[0]})
-#define LOAD_2(V, x) ((V){(x)[0], (x)[1]})
-#define LOAD_3(V, x) ((V){(x)[0], (x)[1], (x)[2]})
-#define LOAD_4(V, x) (*(const V *)(x))
-#define SUM_OF(V, sum, rows) (sum)
-#define MEAN_OF(V, sum, rows) ((sum) / __builtin_convertvector(rows, V))
-/* Below 2^52 a number is what its bits add to those of 2^52 as a double; AVX2
- * converts none of 64 bits. */
-#define WIDE_MEAN_OF(V, sum, rows) \
-    ((sum) / ((V)((rows) | 0x4330000000000000) - 0x1p52))
-/* Of one number each.  A double's quotient of numbers below 2^52, of which the
- * lower is below 2^31, never reaches the whole number above it; processors have
- * it long before that of integers. */
-static inline int64_t quotient(int64_t sum, int64_t rows)
-{
-    const int64_t far = INT64_C(1) << 52;
-
-    if (sum > -far && sum < far)
-        return (int64_t)((double)sum / (double)rows);
-    return sum / rows;
-}
-#define INT32_MEAN_OF(V, sum, rows) \
-    ((V){(uint32_t)quotient((int32_t)(sum)[0], (rows)[0])})
-#define INT64_MEAN_OF(V, sum, rows) \
-    ((V){(uint64_t)quotient((int64_t)(sum)[0], (rows)[0])})
-#define COUNT_INT32_MEAN_OF true
-#define COUNT_INT64_MEAN_OF true
-#define COUNT_SUM_OF false
-#define COUNT_WIDE_MEAN_OF true
-#define COUNT_MEAN_OF true
-
-/* `count` stretches for so many steps.  A row of N elements is the beginning of
- * a vector V; `same` is ones where it is of the segment of the row before it,
- * and what the segment has so far is written after each row.  No stretch begins
- * with row 0. */
-#define SHORT(name, T, V, M, N, F, OUT, I)                                    \
-    TARGET_avx2 static inline                                                 \
-        __attribute__((always_inline)) void step_##name##_##N##_##I(          \
-            const struct tfd_segments *s, struct stretch *stretch, int count, \
-            int64_t steps)                                                    \
-    {                                                                         \
-        T *const y = s->y;                                                    \
-        const I *id[STRETCHES];                                               \
-        const T *x[STRETCHES];                                                \
-        V sum[STRETCHES];                                                     \
-        M rows[STRETCHES];                                                    \
-                                                                              \
-        for (int k = 0; k < count; k++) {                                     \
-            id[k] = (const I *)s->ids + stretch[k].at;                        \
-            x[k] = (const T *)s->x + stretch[k].at * (N);                     \
-            memcpy(&sum[k], stretch[k].sum, sizeof(V));                       \
-            memcpy(&rows[k], stretch[k].rows, sizeof(M));                     \
-        }                                                                     \
-        for (int64_t i = 0; i < steps; i++)                                   \
-            for (int k = 0; k < count; k++) {                                 \
-                const I at = id[k][i], rise = at - id[k][i - 1];              \
-                const M same = (M){0} - (rise == 0);                          \
-                const V value = LOAD_##N(V, x[k] + i * (N));                  \
-                const V more = F(V, sum[k], value);                           \
-                V out;                                                        \
-                                                                              \
-                if (rise > 1)                                                 \
-                    fill_gap(s, (int64_t)at - rise + 1, at);                  \
-                sum[k] = PICK(V, same, value, more);                          \
-                if (COUNT_##OUT)                                              \
-                    rows[k] = (rows[k] & same) + 1;                           \
-                out = OUT(V, sum[k], rows[k]);                                \
-                for (int c = 0; c < (N); c++)                                 \
-                    y[(int64_t)at * (N) + c] = out[c];                        \
-            }                                                                 \
-        for (int k = 0; k < count; k++) {                                     \
-            stretch[k].at += steps;                                           \
-            memcpy(stretch[k].sum, &sum[k], sizeof(V));                       \
-            memcpy(stretch[k].rows, &rows[k], sizeof(M));                     \
-        }                                                                     \
-    }                                                                         \
-    TARGET_avx2 static void short_##name##_##N##_##I(                         \
-        const struct tfd_segments *s, struct stretch *stretch)                \
-    {                                                                         \
-        int64_t steps = stretch[0].end - stretch[0].at;                       \
-                                                                              \
-        for (int k = 1; k < STRETCHES; k++)                                   \
-            if (stretch[k].end - stretch[k].at < steps)                       \
-                steps = stretch[k].end - stretch[k].at;                       \
-        if (steps > 0)                                                        \
-            step_##name##_##N##_##I(s, stretch, STRETCHES, steps);            \
-        for (int k = 0; k < STRETCHES; k++)                                   \
-            if (stretch[k].at < stretch[k].end)                               \
-                step_##name##_##N##_##I(s, &stretch[k], 1,                    \
-                                        stretch[k].end - stretch[k].at);      \
-    }
-
-#define SHORT_IDS(X, name, T, V, M, N, F, OUT) \
-    X(name, T, V, M, N, F, OUT, int32_t)       \
-    X(name, T, V, M, N, F, OUT, int64_t)
-#define SHORT_2(X, name, T, V, M, F, OUT)  \
-    SHORT_IDS(X, name, T, V, M, 1, F, OUT) \
-    SHORT_IDS(X, name, T, V, M, 2, F, OUT)
-#define SHORT_4(X, name, T, V, M, F, OUT)  \
-    SHORT_2(X, name, T, V, M, F, OUT)      \
-    SHORT_IDS(X, name, T, V, M, 3, F, OUT) \
-    SHORT_IDS(X, name, T, V, M, 4, F, OUT)
-
-SHORT_4(SHORT, sum_FLOAT, float, float_4, int32_t_4, ADD, SUM_OF)
-SHORT_4(SHORT, min_FLOAT, float, float_4, int32_t_4, MIN, SUM_OF)
-SHORT_4(SHORT, max_FLOAT, float, float_4, int32_t_4, MAX, SUM_OF)
-SHORT_4(SHORT, mean_FLOAT, float, float_4, int32_t_4, ADD, MEAN_OF)
-SHORT_IDS(SHORT, sum_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD, SUM_OF)
-SHORT_IDS(SHORT, min_INT32, int32_t, int32_t_4, int32_t_4, 1, MIN, SUM_OF)
-SHORT_IDS(SHORT, max_INT32, int32_t, int32_t_4, int32_t_4, 1, MAX, SUM_OF)
-SHORT_IDS(SHORT, mean_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD,
-          INT32_MEAN_OF)
-SHORT_2(SHORT, sum_DOUBLE, double, double_2, int64_t_2, ADD, SUM_OF)
-SHORT_2(SHORT, min_DOUBLE, double, double_2, int64_t_2, MIN, SUM_OF)
-SHORT_2(SHORT, max_DOUBLE, double, double_2, int64_t_2, MAX, SUM_OF)
-SHORT_2(SHORT, mean_DOUBLE, double, double_2, int64_t_2, ADD, WIDE_MEAN_OF)
-SHORT_IDS(SHORT, sum_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD, SUM_OF)
-SHORT_IDS(SHORT, min_INT64, int64_t, int64_t_2, int64_t_2, 1, MIN, SUM_OF)
-SHORT_IDS(SHORT, max_INT64, int64_t, int64_t_2, int64_t_2, 1, MAX, SUM_OF)
-SHORT_IDS(SHORT, mean_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD,
-          INT64_MEAN_OF)
-
-#define SHORT_MAX 4 /* elements of a row */
-
-#define SHORT_ROW(name, N)                                         \
-    {                                                              \
-        short_##name##_##N##_int32_t, short_##name##_##N##_int64_t \
-    }
-#define SHORT_ROWS_2(name)                     \
-    {                                          \
-        SHORT_ROW(name, 1), SHORT_ROW(name, 2) \
-    }
-#define SHORT_ROWS_4(name)                                          \
-    {                                                               \
-        SHORT_ROW(name, 1), SHORT_ROW(name, 2), SHORT_ROW(name, 3), \
-            SHORT_ROW(name, 4)                                      \
-    }
-
-/* By fold, type, elements of a row, and ids of 32 and of 64 bits. */
-static short_fn *const shorts[FOLD_COUNT][TFD_DTYPE_END][SHORT_MAX][2] = {
-    [TFD_SEGMENT_SUM] = {[TFD_FLOAT] = SHORT_ROWS_4(sum_FLOAT),
-                         [TFD_INT32] = {SHORT_ROW(sum_INT32, 1)},
-                         [TFD_DOUBLE] = SHORT_ROWS_2(sum_DOUBLE),
-                         [TFD_INT64] = {SHORT_ROW(sum_INT64, 1)}},
-    [TFD_SEGMENT_MIN] = {[TFD_FLOAT] = SHORT_ROWS_4(min_FLOAT),
-                         [TFD_INT32] = {SHORT_ROW(min_INT32, 1)},
-                         [TFD_DOUBLE] = SHORT_ROWS_2(min_DOUBLE),
-                         [TFD_INT64] = {SHORT_ROW(min_INT64, 1)}},
-    [TFD_SEGMENT_MAX] = {[TFD_FLOAT] = SHORT_ROWS_4(max_FLOAT),
-                         [TFD_INT32] = {SHORT_ROW(max_INT32, 1)},
-                         [TFD_DOUBLE] = SHORT_ROWS_2(max_DOUBLE),
-                         [TFD_INT64] = {SHORT_ROW(max_INT64, 1)}},
-    [TFD_SEGMENT_MEAN] = {[TFD_FLOAT] = SHORT_ROWS_4(mean_FLOAT),
-                          [TFD_INT32] = {SHORT_ROW(mean_INT32, 1)},
-                          [TFD_DOUBLE] = SHORT_ROWS_2(mean_DOUBLE),
-                          [TFD_INT64] = {SHORT_ROW(mean_INT64, 1)}},
-};
-
-/* NULL: a segment at a time. */
-static short_fn *short_for(enum tfd_segment_fold fold,
-                           const struct tfd_segments *s)
-{
-#if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2"))
-        return NULL;
-#endif
-    /* Rows are counted in as many bits as an element has. */
-    if (s->inner > SHORT_MAX || s->count > INT32_MAX)
-        return NULL;
-    return shorts[fold][s->dtype][s->inner - 1][s->ids_type == TFD_INT64];
-}
-
 /* ---- Ids ----------------------------------------------------------------- */
 
 struct job {
     const struct tfd_segments *s;
-    fold_fn *fold, *divide; /* divide: or NULL */
-    short_fn *steps;        /* in their place; or NULL */
+    fold_fn *fold, *divide;      /* divide: or NULL */
+    tfd_segment_short_fn *steps; /* in their place; or NULL */
 };
 
 static int64_t id_at(const struct tfd_segments *s, int64_t i)
@@ -490,7 +296,7 @@ static void fold_one(const struct job *j, int64_t begin, int64_t end)
     int64_t last = begin > 0 ? id_at(s, begin - 1) : -1;
 
     if (id_at(s, begin) > last + 1)
-        fill_gap(s, last + 1, id_at(s, begin));
+        tfd_segment_gap(s, last + 1, id_at(s, begin));
     j->fold(&r, end - begin);
     if (j->divide && end - begin > 1)
         j->divide(&r, end - begin);
@@ -516,15 +322,17 @@ static void fold_segments(const struct job *j, int64_t at, int64_t end)
 
 static void fold_short(const struct job *j, int64_t begin, int64_t end)
 {
-    struct stretch stretch[STRETCHES] = {0};
-    int64_t at = next_begin(j->s, begin), each = (end - begin) / STRETCHES;
+    struct tfd_segment_stretch stretch[TFD_SEGMENT_STRETCHES] = {0};
+    int64_t at = next_begin(j->s, begin),
+            each = (end - begin) / TFD_SEGMENT_STRETCHES;
 
     if (at == 0) {
         at = next_begin(j->s, 1);
         fold_one(j, 0, at);
     }
-    for (int k = 0; k < STRETCHES; k++) {
-        int64_t to = k + 1 < STRETCHES ? begin + (k + 1) * each : end;
+    for (int k = 0; k < TFD_SEGMENT_STRETCHES; k++) {
+        int64_t to =
+            k + 1 < TFD_SEGMENT_STRETCHES ? begin + (k + 1) * each : end;
 
         stretch[k].at = at;
         stretch[k].end = at = to > at ? next_begin(j->s, to) : at;
@@ -547,7 +355,7 @@ enum tfd_code tfd_segment_fold_sorted(struct tfd_kctx *k,
     size_t size = tfd_dtype_size(s->dtype) * (size_t)s->inner;
     struct job j = {.s = s,
                     .fold = fold_for(fold, s->dtype, s->inner),
-                    .steps = short_for(fold, s)};
+                    .steps = tfd_segment_short_for(fold, s)};
 
     if (!j.fold)
         return tfd_fail(st, TFD_UNIMPLEMENTED, "no such fold of type %s",
