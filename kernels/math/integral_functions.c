@@ -117,11 +117,9 @@ struct fresnel {
     double s, c; /* sine and cosine of pi/2 x^2 */
 };
 
-static struct fresnel fresnel_far(double x)
+void tfd_integral_fresnel_parts(double x, double *f_out, double *g_out)
 {
-    const double z = x * sqrt(PI / 2), square = x * x;
-    const double low = fma(x, x, -square); /* what the square lost */
-    const double angle = PI / 2 * (fmod(square, 4) + low);
+    const double z = x * sqrt(PI / 2);
     double f = 0.5, g = 0;
 
     for (int i = 1; i < FRESNEL_NODES; i++) {
@@ -132,9 +130,19 @@ static struct fresnel fresnel_far(double x)
         f += weight;
         g += v2 * weight;
     }
-    f *= FRESNEL_STEP / z * (sqrt(2) / PI);
-    g *= FRESNEL_STEP / z * (sqrt(2) / PI);
-    return (struct fresnel){f, g, sin(angle), cos(angle)};
+    *f_out = f * (FRESNEL_STEP / z * (sqrt(2) / PI));
+    *g_out = g * (FRESNEL_STEP / z * (sqrt(2) / PI));
+}
+
+static struct fresnel fresnel_far(double x)
+{
+    const double square = x * x;
+    const double low = fma(x, x, -square); /* what the square lost */
+    const double angle = PI / 2 * (fmod(square, 4) + low);
+    struct fresnel r = {.s = sin(angle), .c = cos(angle)};
+
+    tfd_integral_fresnel_parts(x, &r.f, &r.g);
+    return r;
 }
 
 /* From here on f is below half a unit in the last place of 1/2. */
@@ -244,6 +252,11 @@ double tfd_integral_erfinv(double x)
     if (a < 0x1p-30)
         return x * (sqrt(PI) / 2);
     return copysign(inverse_of(a, 1 - a, log1p(-a * a)), x);
+}
+
+double tfd_integral_erfinv_from_1(double u)
+{
+    return inverse_of(1 - u, u, log(u * (2 - u)));
 }
 
 double tfd_integral_ndtri(double p)

@@ -31,4 +31,9 @@ double tfd_integral_spence(double x);
 double tfd_integral_erfinv(double x);
 double tfd_integral_ndtri(double p);
 
+/* erfinv(1 - u), exact where u is small; 0 < u < 1. */
+double tfd_integral_erfinv_from_1(double u);
+/* The auxiliary functions f and g of Fresnel's integrals, x > 1.6. */
+void tfd_integral_fresnel_parts(double x, double *f, double *g);
+
 #endif

@@ -4,23 +4,22 @@
  *
  *     Dawsn Expint FresnelCos FresnelSin Spence Erfinv Ndtri
  *
- * Those of floats are computed in double and rounded.
+ * Those of floats are computed in double, by tables (piecewise.h), and rounded.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/elementwise.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/math/integral_functions.h"
+#include "kernels/math/piecewise.h"
+#include "kernels/vector/vector_double.h"
+#include "kernels/vector/vector_trig.h"
+
+#include <math.h>
 
 #define PI 3.14159265358979323846
 
 /* ---- Loops --------------------------------------------------------------- */
-
-#define DEFINE_FLOAT(function)                            \
-    static inline float function##_FLOAT(float x)         \
-    {                                                     \
-        return (float)tfd_integral_##function((double)x); \
-    }
 
 /* X of each function and the name of its op. */
 #define FUNCTIONS(X)             \
@@ -32,16 +31,137 @@
     X(erfinv, "Erfinv")          \
     X(ndtri, "Ndtri")
 
-#define DEFINE(function, op) DEFINE_FLOAT(function)
-FUNCTIONS(DEFINE)
+/* What is tabulated: by z = x + 1, what is odd; */
+static double dawsn_at(double z)
+{
+    return tfd_integral_dawsn(z - 1) / (z - 1);
+}
 
-TFD_UNARY_LOOP(loop_dawsn_FLOAT, float, float, dawsn_FLOAT)
-TFD_UNARY_LOOP(loop_expint_FLOAT, float, float, expint_FLOAT)
-TFD_UNARY_LOOP(loop_fresnel_cos_FLOAT, float, float, fresnel_cos_FLOAT)
-TFD_UNARY_LOOP(loop_fresnel_sin_FLOAT, float, float, fresnel_sin_FLOAT)
-TFD_UNARY_LOOP(loop_spence_FLOAT, float, float, spence_FLOAT)
-TFD_UNARY_LOOP(loop_erfinv_FLOAT, float, float, erfinv_FLOAT)
-TFD_UNARY_LOOP(loop_ndtri_FLOAT, float, float, ndtri_FLOAT)
+static double fresnel_cos_at(double z)
+{
+    return tfd_integral_fresnel_cos(z - 1) / (z - 1);
+}
+
+static double fresnel_sin_at(double z)
+{
+    return tfd_integral_fresnel_sin(z - 1) / ((z - 1) * (z - 1) * (z - 1));
+}
+
+/* by z = x; */
+static double expint_at(double z)
+{
+    return tfd_integral_expint(z) * exp(-z);
+}
+
+static double spence_at(double z)
+{
+    return tfd_integral_spence(z) / (1 - z);
+}
+
+/* by z = 1 - x; */
+static double erfinv_at(double z)
+{
+    const double y =
+        z < 0.5 ? tfd_integral_erfinv_from_1(z) : tfd_integral_erfinv(1 - z);
+
+    return y / (1 - z);
+}
+
+/* by z, the lesser of x and 1 - x, of which only x - 1/2 knows which. */
+static double ndtri_at(double z)
+{
+    return tfd_integral_ndtri(z) / (z - 0.5);
+}
+
+/* Fresnel's integrals are waves: from 3 on of their two slow functions, and of
+ * the angle's sine and cosine, until a float's square is a whole number of
+ * turns. */
+#define WAVES_FROM 3
+#define WAVES_TO 8192
+
+static double slow_wave(double z)
+{
+    double f, g;
+
+    tfd_integral_fresnel_parts(z, &f, &g);
+    return f;
+}
+
+static double slower_wave(double z)
+{
+    double f, g;
+
+    tfd_integral_fresnel_parts(z, &f, &g);
+    return g;
+}
+
+TFD_PIECEWISE(f_table, slow_wave, NULL, TFD_PIECEWISE_X,
+              TFD_PIECEWISE_NO_FACTOR, 1, 5, 12)
+TFD_PIECEWISE(g_table, slower_wave, NULL, TFD_PIECEWISE_X,
+              TFD_PIECEWISE_NO_FACTOR, 1, 5, 12)
+
+/* The sine and cosine of pi/2 x^2; x is a float, whose square is a double: a
+ * whole number of quarter turns, and r. */
+static void find_wave(double x, double *s, double *c)
+{
+    const double turned = x * x + TFD_DOUBLE_MAGIC;
+    const uint64_t quarters = tfd_double_bits(turned);
+    const double r = PI / 2 * (x * x - (turned - TFD_DOUBLE_MAGIC));
+    double sine, cosine;
+
+    tfd_angle_waves(r, &sine, &cosine);
+    *s = quarters & 1 ? cosine : sine;
+    *c = quarters & 1 ? -sine : cosine;
+    if (quarters & 2) {
+        *s = -*s;
+        *c = -*c;
+    }
+}
+
+static double any_fresnel_cos(double x)
+{
+    const double a = fabs(x);
+    double s, c;
+
+    if (!(a >= WAVES_FROM && a < WAVES_TO))
+        return tfd_integral_fresnel_cos(x);
+    find_wave(a, &s, &c);
+    return copysign(0.5 + tfd_piecewise_look(&f_table, a) * s -
+                        tfd_piecewise_look(&g_table, a) * c,
+                    x);
+}
+
+static double any_fresnel_sin(double x)
+{
+    const double a = fabs(x);
+    double s, c;
+
+    if (!(a >= WAVES_FROM && a < WAVES_TO))
+        return tfd_integral_fresnel_sin(x);
+    find_wave(a, &s, &c);
+    return copysign(0.5 - tfd_piecewise_look(&f_table, a) * c -
+                        tfd_piecewise_look(&g_table, a) * s,
+                    x);
+}
+
+#define TABLE(name, any, z, factor, exponent, bits, octaves)       \
+    TFD_PIECEWISE(name##_table, name##_at, any, TFD_PIECEWISE_##z, \
+                  TFD_PIECEWISE_##factor, exponent, bits, octaves)
+TABLE(dawsn, tfd_integral_dawsn, FROM_0, BY_X, 0, 5, 8)
+TABLE(expint, tfd_integral_expint, X, BY_EXP, -24, 3, 31)
+TABLE(fresnel_cos, any_fresnel_cos, FROM_0, BY_X, 0, 5, 2)
+TABLE(fresnel_sin, any_fresnel_sin, FROM_0, BY_CUBE, 0, 5, 2)
+TABLE(spence, tfd_integral_spence, X, BY_REST, -24, 3, 48)
+TABLE(erfinv, tfd_integral_erfinv, FROM_1, BY_X, -24, 3, 25)
+TABLE(ndtri, tfd_integral_ndtri, ENDS, BY_CENTERED, -40, 3, 39)
+
+#define FLOAT_LOOP(function, op)                                               \
+    static void loop_##function##_FLOAT(void *arg, int64_t begin, int64_t end) \
+    {                                                                          \
+        tfd_piecewise_row(&function##_table, arg, begin, end);                 \
+    }
+FUNCTIONS(FLOAT_LOOP)
+
 TFD_UNARY_LOOP(loop_dawsn_DOUBLE, double, double, tfd_integral_dawsn)
 TFD_UNARY_LOOP(loop_expint_DOUBLE, double, double, tfd_integral_expint)
 TFD_UNARY_LOOP(loop_fresnel_cos_DOUBLE, double, double,
@@ -52,11 +172,15 @@ TFD_UNARY_LOOP(loop_spence_DOUBLE, double, double, tfd_integral_spence)
 TFD_UNARY_LOOP(loop_erfinv_DOUBLE, double, double, tfd_integral_erfinv)
 TFD_UNARY_LOOP(loop_ndtri_DOUBLE, double, double, tfd_integral_ndtri)
 
+/* A number, of doubles, and where there are tables. */
 #define INTEGRAL_NS 150
+#define INTEGRAL_TABLE_NS 5
 
 static enum tfd_code integral_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_elementwise e = {k->in[0].dtype, INTEGRAL_NS, NULL, NULL};
+    const int cost =
+        k->in[0].dtype == TFD_DOUBLE ? INTEGRAL_NS : INTEGRAL_TABLE_NS;
+    const struct tfd_elementwise e = {k->in[0].dtype, cost, NULL, NULL};
 
     return tfd_elementwise_unary(k, &e, st);
 }

@@ -95,20 +95,28 @@ TFD_VECTOR float tfd_angle_sin(struct tfd_angle angle, uint32_t quarters)
     return tfd_half_float_of(tfd_half_float_bits(y) ^ (q & 2) << 30);
 }
 
-TFD_VECTOR float tfd_angle_tan(struct tfd_angle angle)
+/* The sine and cosine of r, |r| <= pi/4, to 1e-11. */
+TFD_VECTOR void tfd_angle_waves(double r, double *sine, double *cosine)
 {
-    double r = angle.r, square = r * r;
+    double square = r * r;
     double s = -2.47542975677230883e-08, c = -2.72013959567235545e-07;
 
     s = s * square + 2.75552570017269495e-06;
     s = s * square - 1.98412633530803200e-04;
     s = s * square + 8.33333332442167882e-03;
     s = s * square - 1.66666666666269114e-01;
-    s = s * square * r + r;
     c = c * square + 2.47994131363244106e-05;
     c = c * square - 1.38888833497136468e-03;
     c = c * square + 4.16666666181711720e-02;
-    c = c * square * square - 0.5 * square + 1;
+    *sine = s * square * r + r;
+    *cosine = c * square * square - 0.5 * square + 1;
+}
+
+TFD_VECTOR float tfd_angle_tan(struct tfd_angle angle)
+{
+    double s, c;
+
+    tfd_angle_waves(angle.r, &s, &c);
     return (float)(angle.q & 1 ? -c / s : s / c);
 }
 

@@ -44,11 +44,13 @@ row("trig", "Atan2", two(), REALS, work=30)
 row("special", "Erf", one(-4, 4), FLOATS, work=20)
 row("special", "Erfc", one(-4, 4), FLOATS, work=24)
 row("special", "Lgamma Digamma", one(0.1, 9), REALS, work=40, heavy=10)
-row("bessel", "BesselI0e BesselI1 BesselK0e BesselJ0 BesselY1", one(0.1, 9),
-    REALS, work=40, heavy=20)
-row("integrals", "Dawsn Expint FresnelCos Spence", one(0.1, 9), REALS, work=40,
-    heavy=20)
-row("integrals", "Erfinv", one(-0.99, 0.99), REALS, work=40, heavy=20)
+row("bessel", "BesselI0 BesselI0e BesselI1 BesselI1e BesselK0 BesselK0e "
+    "BesselK1 BesselK1e BesselJ0 BesselJ1 BesselY0 BesselY1", one(0.1, 9),
+    REALS, work=40, heavy=5)
+row("integrals", "Dawsn Expint FresnelCos FresnelSin Spence", one(0.1, 9),
+    REALS, work=40, heavy=5)
+row("integrals", "Erfinv", one(-0.99, 0.99), REALS, work=40, heavy=5)
+row("integrals", "Ndtri", one(0.01, 0.99), REALS, work=40, heavy=5)
 row("special", "NextAfter", two(), REALS)
 row("math", "Igamma Igammac Zeta", two(1.1, 9), REALS, limit=False, heavy=100)
 row("math", "Polygamma", lambda n: [of("float32", n, low=1, high=3),
