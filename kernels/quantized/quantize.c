@@ -11,6 +11,7 @@
 #include "kernels/core/families.h"
 #include "kernels/quantized/quantized.h"
 #include "kernels/quantized/quantized_shape.h"
+#include "kernels/vector/simd.h"
 
 #include "common/base/alloc.h"
 #include "common/base/str.h"
@@ -88,52 +89,101 @@ static inline float clamp(float x, const struct scaling *c)
     return least < c->low ? c->low : least;
 }
 
-static inline int32_t combined(const struct job *j, const struct scaling *c,
-                               float x)
-{
-    const float v = (clamp(x, c) - c->low) * c->scale;
+/* A piece of a row, which is made integers of 32 bits first. */
+#define PIECE 1024
 
-    if (v != v)
-        return j->nan;
-    return tfd_quantized_int32(j->is_signed ? tfd_quantized_round(v - c->half)
-                                            : v + 0.5f);
+struct piece {
+    const float *x;
+    _Alignas(64) int32_t y[PIECE];
+    struct scaling c;
+    int32_t nan;
+};
+
+/* v: of x and the scaling c; whole: the integer that v becomes. */
+#define FLOATS(name, v_of, whole)                         \
+    TFD_SIMD_LOOP(name)                                   \
+    {                                                     \
+        struct piece *p = arg;                            \
+        const struct scaling c = p->c;                    \
+        const float *x = p->x;                            \
+        const int32_t nan = p->nan;                       \
+                                                          \
+        for (int64_t i = begin; i < end; i++) {           \
+            const float v = v_of;                         \
+            const int32_t n = tfd_quantized_int32(whole); \
+                                                          \
+            p->y[i] = v != v ? nan : n;                   \
+        }                                                 \
+    }                                                     \
+    TFD_SIMD_CLONES_WIDE(name)
+#define COMBINED ((clamp(x[i], &c) - c.low) * c.scale)
+#define SCALED_V (clamp(x[i], &c) * c.scale)
+
+FLOATS(combined_signed, COMBINED, tfd_quantized_round(v - c.half))
+FLOATS(combined_unsigned, COMBINED, v + 0.5f)
+FLOATS(scaled_away, SCALED_V, tfd_quantized_round(v))
+FLOATS(scaled_even, SCALED_V, rintf(v))
+
+TFD_SIMD_LOOP(low_first)
+{
+    struct piece *p = arg;
+    const struct tfd_quantized_to_int first = p->c.first;
+    const float *x = p->x;
+
+    for (int64_t i = begin; i < end; i++)
+        p->y[i] = tfd_quantized_of(&first, x[i]);
 }
+TFD_SIMD_CLONES_WIDE(low_first)
 
-static inline int32_t scaled(const struct job *j, const struct scaling *c,
-                             float x)
+static tfd_range_fn *integers_of(const struct job *j)
 {
-    const float v = clamp(x, c) * c->scale;
-
-    if (v != v)
-        return j->state->to_even ? 0 : j->nan;
-    return tfd_quantized_int32(j->state->to_even ? rintf(v)
-                                                 : tfd_quantized_round(v));
-}
-
-static inline int32_t one(const struct job *j, const struct scaling *c, float x)
-{
-    if (j->state->mode == MIN_FIRST)
-        return tfd_quantized_of(&c->first, x);
-    return j->state->mode == SCALED ? scaled(j, c, x) : combined(j, c, x);
+    switch (j->state->mode) {
+    case MIN_FIRST:
+        return low_first;
+    case SCALED:
+        return j->state->to_even ? scaled_even : scaled_away;
+    default:
+        return j->is_signed ? combined_signed : combined_unsigned;
+    }
 }
 
 /* Elements of the whole, row by row. */
-#define LOOP(name, number, T)                                            \
-    static void run_##name(void *arg, int64_t begin, int64_t end)        \
-    {                                                                    \
-        const struct job *j = arg;                                       \
-        T *y = j->y;                                                     \
-                                                                         \
-        for (int64_t i = begin; i < end;) {                              \
-            const int64_t row = i / j->view.inner;                       \
-            const int64_t rest = (row + 1) * j->view.inner;              \
-            const int64_t stop = rest < end ? rest : end;                \
-            const struct scaling c = j->scaling[row % j->view.channels]; \
-                                                                         \
-            for (; i < stop; i++)                                        \
-                y[i] = (T)one(j, &c, j->x[i]);                           \
-        }                                                                \
+#define LOOP(name, number, T)                                          \
+    TFD_SIMD_LOOP(narrow_##name)                                       \
+    {                                                                  \
+        const struct narrow *n = arg;                                  \
+        const int32_t *x = n->x; /* once: bytes may be anything */     \
+        T *y = n->y;                                                   \
+                                                                       \
+        for (int64_t i = begin; i < end; i++)                          \
+            y[i] = (T)x[i];                                            \
+    }                                                                  \
+    TFD_SIMD_CLONES_WIDE(narrow_##name)                                \
+                                                                       \
+    static void run_##name(void *arg, int64_t begin, int64_t end)      \
+    {                                                                  \
+        const struct job *j = arg;                                     \
+        tfd_range_fn *const integers = integers_of(j);                 \
+        struct piece p;                                                \
+                                                                       \
+        p.nan = j->state->to_even ? 0 : j->nan;                        \
+        for (int64_t i = begin, n; i < end; i += n) {                  \
+            const int64_t row = i / j->view.inner;                     \
+            const int64_t rest = (row + 1) * j->view.inner;            \
+            const int64_t stop = rest < end ? rest : end;              \
+                                                                       \
+            n = stop - i < PIECE ? stop - i : PIECE;                   \
+            p.x = j->x + i;                                            \
+            p.c = j->scaling[row % j->view.channels];                  \
+            integers(&p, 0, n);                                        \
+            narrow_##name(&(struct narrow){p.y, (T *)j->y + i}, 0, n); \
+        }                                                              \
     }
+
+struct narrow {
+    const int32_t *x;
+    void *y;
+};
 TFD_QUANT_DTYPES(LOOP)
 
 /* ---- Checks -------------------------------------------------------------- */

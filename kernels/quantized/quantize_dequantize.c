@@ -13,10 +13,12 @@
 #include "kernels/core/gradient.h"
 #include "kernels/quantized/quantized.h"
 #include "kernels/quantized/quantized_shape.h"
+#include "kernels/quantized/span.h"
+#include "kernels/vector/simd.h"
+#include "kernels/vector/vector_math.h"
 
 #include "common/base/alloc.h"
 #include "common/base/str.h"
-#include "common/thread/halt.h"
 
 #include <float.h>
 #include <string.h>
@@ -65,98 +67,73 @@ struct job {
 SCALING(FLOAT, float, FLT_MAX)
 SCALING(DOUBLE, double, DBL_MAX)
 
-/* In lanes, so that a vector takes them at once. */
-#define LANES 16
-#define ROWS_BETWEEN_LOOKS 65536
-
-#define SPAN(name, T, MAX)                                                   \
-    static void span_##name(const T *x, int64_t n, T *low, T *high)          \
-    {                                                                        \
-        T least[LANES], most[LANES];                                         \
-        int64_t i = 0;                                                       \
-                                                                             \
-        for (int j = 0; j < LANES; j++) {                                    \
-            least[j] = *low;                                                 \
-            most[j] = *high;                                                 \
-        }                                                                    \
-        for (; i + LANES <= n; i += LANES)                                   \
-            for (int j = 0; j < LANES; j++) {                                \
-                least[j] = x[i + j] < least[j] ? x[i + j] : least[j];        \
-                most[j] = x[i + j] > most[j] ? x[i + j] : most[j];           \
-            }                                                                \
-        for (; i < n; i++) {                                                 \
-            least[0] = x[i] < least[0] ? x[i] : least[0];                    \
-            most[0] = x[i] > most[0] ? x[i] : most[0];                       \
-        }                                                                    \
-        for (int j = 0; j < LANES; j++) {                                    \
-            *low = least[j] < *low ? least[j] : *low;                        \
-            *high = most[j] > *high ? most[j] : *high;                       \
-        }                                                                    \
-    }                                                                        \
-                                                                             \
-    static void find_##name(const struct job *j, int64_t c, T *low, T *high) \
-    {                                                                        \
-        const struct tfd_quantized_view *v = &j->view;                       \
-                                                                             \
-        *low = MAX;                                                          \
-        *high = -MAX;                                                        \
-        for (int64_t o = 0; o < v->outer; o++) {                             \
-            if (o % ROWS_BETWEEN_LOOKS == 0 && tfd_halted())                 \
-                return;                                                      \
-            span_##name((const T *)j->x + (o * v->channels + c) * v->inner,  \
-                        v->inner, low, high);                                \
-        }                                                                    \
-    }
-SPAN(FLOAT, float, (float)INFINITY)
-SPAN(DOUBLE, double, (double)INFINITY)
-
 /* ---- Loops --------------------------------------------------------------- */
 
-#define ONE(name, T, RINT, FLOOR)                                            \
-    static inline T one_##name(const struct job *j, const struct scaling *s, \
-                               T x)                                          \
-    {                                                                        \
-        const T low = (T)s->low, high = (T)s->high;                          \
-                                                                             \
-        if (j->clamps) {                                                     \
-            x = high < x ? high : x;                                         \
-            x = x < low ? low : x;                                           \
-        }                                                                    \
-        x *= (T)s->scale;                                                    \
-        return (j->half_up ? FLOOR(x + (T)0.5) : RINT(x)) * (T)s->inverse;   \
-    }                                                                        \
-                                                                             \
-    /* Elements of the whole, so that few channels are shared out, too. */   \
-    static void run_##name(void *arg, int64_t begin, int64_t end)            \
-    {                                                                        \
-        const struct job *j = arg;                                           \
-        const T *x = j->x;                                                   \
-        T *y = j->y;                                                         \
-                                                                             \
-        for (int64_t i = begin; i < end;) {                                  \
-            const int64_t row = i / j->view.inner;                           \
-            const int64_t rest = (row + 1) * j->view.inner;                  \
-            const int64_t stop = rest < end ? rest : end;                    \
-            const struct scaling s = j->scaling[row % j->view.channels];     \
-                                                                             \
-            for (; i < stop; i++)                                            \
-                y[i] = one_##name(j, &s, x[i]);                              \
-        }                                                                    \
-    }                                                                        \
-                                                                             \
-    static void back_##name(void *arg, int64_t begin, int64_t end)           \
-    {                                                                        \
-        const struct job *j = arg;                                           \
-        const T *x = j->x, *dy = j->dy;                                      \
-        T *y = j->y;                                                         \
-                                                                             \
-        for (int64_t i = begin; i < end; i++) {                              \
-            const int64_t row = i / j->view.inner;                           \
-            const struct scaling *s = &j->scaling[row % j->view.channels];   \
-                                                                             \
-            y[i] = dy[i] * (T)(x[i] >= (T)s->low && x[i] <= (T)s->high);     \
-        }                                                                    \
-    }
+/* clamps, half_up: constants where it is called, so that neither is asked of
+ * an element. */
+#define ONE(name, T, RINT, FLOOR)                                          \
+    TFD_VECTOR void each_##name(const T *x, T *y, int64_t n,               \
+                                const struct scaling *s, bool clamps,      \
+                                bool half_up)                              \
+    {                                                                      \
+        const T low = (T)s->low, high = (T)s->high, scale = (T)s->scale,   \
+                inverse = (T)s->inverse;                                   \
+                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                  \
+            T v = x[i];                                                    \
+                                                                           \
+            if (clamps) {                                                  \
+                v = high < v ? high : v;                                   \
+                v = v < low ? low : v;                                     \
+            }                                                              \
+            v *= scale;                                                    \
+            y[i] = (half_up ? FLOOR(v + (T)0.5) : RINT(v)) * inverse;      \
+        }                                                                  \
+    }                                                                      \
+                                                                           \
+    /* Elements of the whole, so that few channels are shared out, too. */ \
+    TFD_SIMD_LOOP(run_##name)                                              \
+    {                                                                      \
+        const struct job *j = arg;                                         \
+        const T *x = j->x;                                                 \
+        T *y = j->y;                                                       \
+                                                                           \
+        for (int64_t i = begin, stop; i < end; i = stop) {                 \
+            const int64_t row = i / j->view.inner;                         \
+            const int64_t rest = (row + 1) * j->view.inner;                \
+            const struct scaling s = j->scaling[row % j->view.channels];   \
+                                                                           \
+            stop = rest < end ? rest : end;                                \
+            if (j->clamps && j->half_up)                                   \
+                each_##name(x + i, y + i, stop - i, &s, true, true);       \
+            else if (j->clamps)                                            \
+                each_##name(x + i, y + i, stop - i, &s, true, false);      \
+            else if (j->half_up)                                           \
+                each_##name(x + i, y + i, stop - i, &s, false, true);      \
+            else                                                           \
+                each_##name(x + i, y + i, stop - i, &s, false, false);     \
+        }                                                                  \
+    }                                                                      \
+    TFD_SIMD_CLONES_WIDE(run_##name)                                       \
+                                                                           \
+    TFD_SIMD_LOOP(back_##name)                                             \
+    {                                                                      \
+        const struct job *j = arg;                                         \
+        const T *x = j->x, *dy = j->dy;                                    \
+        T *y = j->y;                                                       \
+                                                                           \
+        for (int64_t i = begin; i < end;) {                                \
+            const int64_t row = i / j->view.inner;                         \
+            const int64_t rest = (row + 1) * j->view.inner;                \
+            const int64_t stop = rest < end ? rest : end;                  \
+            const struct scaling *s = &j->scaling[row % j->view.channels]; \
+            const T low = (T)s->low, high = (T)s->high;                    \
+                                                                           \
+            for (; i < stop; i++)                                          \
+                y[i] = dy[i] * ((x[i] >= low) & (x[i] <= high) ? 1 : 0);   \
+        }                                                                  \
+    }                                                                      \
+    TFD_SIMD_CLONES(back_##name)
 ONE(FLOAT, float, rintf, floorf)
 ONE(DOUBLE, double, rint, floor)
 
@@ -183,11 +160,11 @@ static void make_scaling(const struct tfd_kctx *k, const struct job *j,
             low = number_at(&k->in[1], c);
             high = number_at(&k->in[2], c);
         } else if (!s->given && is_float) {
-            find_FLOAT(j, c, &some, &most);
+            tfd_quantized_span_float(j->x, &j->view, c, &some, &most);
             low = (double)some;
             high = (double)most;
         } else if (!s->given) {
-            find_DOUBLE(j, c, &low, &high);
+            tfd_quantized_span_double(j->x, &j->view, c, &low, &high);
         }
         out[c] = is_float ? scaling_FLOAT(s, (float)low, (float)high)
                           : scaling_DOUBLE(s, low, high);

@@ -35,7 +35,9 @@ static inline float tfd_quantized_round(float x)
 /* What the processor makes of what no int32 can hold, NaN included. */
 static inline int32_t tfd_quantized_int32(float x)
 {
-    return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN;
+    const int fits = (x >= -2147483648.0f) & (x < 2147483648.0f);
+
+    return (int32_t)(fits ? x : -2147483648.0f); /* no branch: vectors */
 }
 
 static inline int64_t tfd_quantized_int64(double x)

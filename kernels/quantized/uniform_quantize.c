@@ -11,6 +11,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/quantized/uniform.h"
+#include "kernels/vector/simd.h"
 
 #include "common/base/alloc.h"
 
@@ -87,7 +88,7 @@ static inline int32_t clipped(const struct scaling *c, int32_t x)
 }
 
 #define LOOP(name, FROM, TO, one)                                        \
-    static void name(void *arg, int64_t begin, int64_t end)              \
+    TFD_SIMD_LOOP(name)                                                  \
     {                                                                    \
         const struct job *j = arg;                                       \
         const FROM *x = j->x;                                            \
@@ -102,7 +103,8 @@ static inline int32_t clipped(const struct scaling *c, int32_t x)
             for (; i < stop; i++)                                        \
                 y[i] = (TO)one(&c, x[i]);                                \
         }                                                                \
-    }
+    }                                                                    \
+    TFD_SIMD_CLONES_WIDE(name)
 LOOP(quantize_QINT8, float, int8_t, quantized)
 LOOP(quantize_QUINT8, float, uint8_t, quantized)
 LOOP(quantize_QINT32, float, int32_t, quantized)
