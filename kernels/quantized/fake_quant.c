@@ -14,8 +14,7 @@
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/core/outputs.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/vector/simd.h"
+#include "kernels/quantized/fake_quant_loops.h"
 
 #include "common/base/alloc.h"
 
@@ -27,13 +26,6 @@
 struct state {
     float low, high; /* of Args, as attributes */
     float first, last;
-};
-
-/* A range, moved.  TensorFlow divides by the scale where one range that is
- * given as a tensor is for all, and multiplies by its inverse elsewhere. */
-struct nudged {
-    float low, high, scale, inverse, zero;
-    bool none; /* both limits are 0 */
 };
 
 /* ---- Ranges -------------------------------------------------------------- */
@@ -48,9 +40,9 @@ static float nudge_zero(float from_low, float first, float last)
     return from_low == from_low ? roundf(from_low) : 0;
 }
 
-static struct nudged nudge(float low, float high, const struct state *s)
+static struct tfd_fake_range nudge(float low, float high, const struct state *s)
 {
-    struct nudged n = {.none = low == 0 && high == 0};
+    struct tfd_fake_range n = {.none = low == 0 && high == 0};
     float zero;
 
     n.scale = (high - low) / (s->last - s->first);
@@ -62,141 +54,37 @@ static struct nudged nudge(float low, float high, const struct state *s)
     return n;
 }
 
-/* ---- Loops --------------------------------------------------------------- */
-
-struct job {
-    const float *x, *dy;
-    float *y;
-    const struct nudged *range; /* one, or one a channel */
-    int64_t channels;
-    bool divides;
-};
-
-static inline float clamp(float x, const struct nudged *n)
-{
-    const float least = n->high < x ? n->high : x;
-
-    return least < n->low ? n->low : least;
-}
-
-TFD_SIMD_LOOP(quantize)
-{
-    const struct job *j = arg;
-    const struct nudged n = *j->range;
-
-    if (n.none)
-        for (int64_t i = begin; i < end; i++)
-            j->y[i] = 0;
-    else if (j->divides)
-        for (int64_t i = begin; i < end; i++)
-            j->y[i] =
-                floorf((clamp(j->x[i], &n) - n.low) / n.scale - n.zero + 0.5f) *
-                n.scale;
-    else
-        for (int64_t i = begin; i < end; i++)
-            j->y[i] = floorf((clamp(j->x[i], &n) - n.low) * n.inverse - n.zero +
-                             0.5f) *
-                      n.scale;
-}
-TFD_SIMD_CLONES(quantize)
-
-/* Of rows, each with a range for every channel. */
-static void quantize_rows(void *arg, int64_t begin, int64_t end)
-{
-    const struct job *j = arg;
-
-    for (int64_t i = begin; i < end; i++) {
-        const float *x = j->x + i * j->channels;
-        float *y = j->y + i * j->channels;
-
-        for (int64_t c = 0; c < j->channels; c++) {
-            const struct nudged *n = &j->range[c];
-            const float v =
-                floorf((clamp(x[c], n) - n->low) * n->inverse - n->zero + 0.5f);
-
-            y[c] = n->none ? 0 : v * n->scale;
-        }
-    }
-}
-
-/* Where an element lies: what it is multiplied with. */
-static inline float inside(float x, const struct nudged *n)
-{
-    return x >= n->low && x <= n->high ? 1 : 0;
-}
-
-static inline float below(float x, const struct nudged *n)
-{
-    return x < n->low ? 1 : 0;
-}
-
-static inline float above(float x, const struct nudged *n)
-{
-    return x > n->high ? 1 : 0;
-}
-
-/* Of rows, or of single numbers that are rows of one channel. */
-#define BACK(name, nothing)                                                \
-    static void name##_rows(void *arg, int64_t begin, int64_t end)         \
-    {                                                                      \
-        const struct job *j = arg;                                         \
-                                                                           \
-        for (int64_t i = begin; i < end; i++)                              \
-            for (int64_t c = 0, at = i * j->channels; c < j->channels;     \
-                 c++, at++)                                                \
-                j->y[at] = j->range[c].none                                \
-                               ? (nothing)                                 \
-                               : j->dy[at] * name(j->x[at], &j->range[c]); \
-    }
-BACK(inside, j->dy[at])
-BACK(below, 0)
-BACK(above, 0)
-
 /* ---- Running them -------------------------------------------------------- */
 
-/* Of the size of a row. */
-static int cost_of_row(int64_t channels)
+static enum tfd_code run_quantize(struct tfd_kctx *k, struct tfd_fake_job *j,
+                                  struct tfd_status *st)
 {
-    return channels < 1000000 ? (int)channels + 1 : 1000000;
-}
-
-static void run_quantize(struct tfd_kctx *k, struct job *j, int64_t n)
-{
-    if (j->channels == 1 && j->divides)
-        tfd_kctx_parallel_bytes(k, n, 8, quantize, j);
-    else
-        tfd_kctx_parallel(k, n / j->channels, 2 * cost_of_row(j->channels),
-                          quantize_rows, j);
+    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
+    j->n = tfd_tensor_elements(&k->in[0]);
+    j->x = tfd_tensor_data(&k->in[0]);
+    j->y = tfd_tensor_data(&k->out[0]);
+    if (j->y)
+        tfd_fake_quantize(k, j);
+    return TFD_OK;
 }
 
 static enum tfd_code quantize_args(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct state *s = k->state;
-    const struct nudged range = nudge(s->low, s->high, s);
-    struct job j = {.range = &range, .channels = 1};
+    const struct tfd_fake_range range = nudge(s->low, s->high, s);
+    struct tfd_fake_job j = {.one = &range};
 
-    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
-    j.x = tfd_tensor_data(&k->in[0]);
-    j.y = tfd_tensor_data(&k->out[0]);
-    if (j.y)
-        tfd_kctx_parallel_bytes(k, tfd_tensor_elements(&k->in[0]), 8, quantize,
-                                &j);
-    return TFD_OK;
+    return run_quantize(k, &j, st);
 }
 
 static enum tfd_code quantize_vars(struct tfd_kctx *k, struct tfd_status *st)
 {
     const float *low = tfd_tensor_data(&k->in[1]);
     const float *high = tfd_tensor_data(&k->in[2]);
-    const struct nudged range = nudge(*low, *high, k->state);
-    struct job j = {.range = &range, .channels = 1, .divides = true};
+    const struct tfd_fake_range range = nudge(*low, *high, k->state);
+    struct tfd_fake_job j = {.one = &range, .divides = true};
 
-    TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
-    j.x = tfd_tensor_data(&k->in[0]);
-    j.y = tfd_tensor_data(&k->out[0]);
-    if (j.y)
-        run_quantize(k, &j, tfd_tensor_elements(&k->in[0]));
-    return TFD_OK;
+    return run_quantize(k, &j, st);
 }
 
 /* ---- By channel ---------------------------------------------------------- */
@@ -211,44 +99,70 @@ static enum tfd_code check_limit(const struct tfd_tensor *t, const char *name,
                           (long long)channels, (long long)t->shape.dim[0]);
 }
 
+/* Where in a buffer the fields of so many channels lie. */
+static struct tfd_fake_ranges lay_ranges(void *room, int64_t channels)
+{
+    float *at = room;
+
+    return (struct tfd_fake_ranges){
+        .channels = channels,
+        .low = at,
+        .high = at + channels,
+        .scale = at + 2 * channels,
+        .inverse = at + 3 * channels,
+        .zero = at + 4 * channels,
+        .none = (int32_t *)(at + 5 * channels),
+    };
+}
+
+static void set_range(const struct tfd_fake_ranges *r, int64_t c,
+                      const struct tfd_fake_range *one)
+{
+    r->low[c] = one->low;
+    r->high[c] = one->high;
+    r->scale[c] = one->scale;
+    r->inverse[c] = one->inverse;
+    r->zero[c] = one->zero;
+    r->none[c] = one->none;
+}
+
 /* Ranges of all channels, of inputs `min` and the one after it. */
-static enum tfd_code new_ranges(struct tfd_kctx *k, int min, int64_t channels,
+static enum tfd_code new_ranges(struct tfd_kctx *k, int min,
+                                struct tfd_fake_ranges *ranges,
                                 struct tfd_buffer **out, struct tfd_status *st)
 {
     const float *low = tfd_tensor_data(&k->in[min]);
     const float *high = tfd_tensor_data(&k->in[min + 1]);
-    struct nudged *range;
+    const struct tfd_shape *shape = &k->in[0].shape;
+    const int64_t channels = shape->dim[shape->rank - 1];
 
     TFD_TRY(check_limit(&k->in[min], "min", channels, st));
     TFD_TRY(check_limit(&k->in[min + 1], "max", channels, st));
-    *out = tfd_buffer_new((size_t)channels * sizeof(*range));
+    *out = tfd_buffer_new((size_t)channels * TFD_FAKE_RANGE_SIZE);
     if (!*out)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating the ranges of %lld channels",
                         (long long)channels);
-    range = (*out)->data;
-    for (int64_t c = 0; c < channels; c++)
-        range[c] = nudge(low[c], high[c], k->state);
+    *ranges = lay_ranges((*out)->data, channels);
+    for (int64_t c = 0; c < channels; c++) {
+        const struct tfd_fake_range one = nudge(low[c], high[c], k->state);
+
+        set_range(ranges, c, &one);
+    }
     return TFD_OK;
 }
 
 static enum tfd_code quantize_channels(struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
-    const struct tfd_shape *shape = &k->in[0].shape;
-    struct job j = {.channels = shape->dim[shape->rank - 1]};
-    struct tfd_buffer *ranges;
+    struct tfd_fake_ranges ranges;
+    struct tfd_fake_job j = {.ranges = &ranges};
+    struct tfd_buffer *room;
     enum tfd_code rc;
 
-    TFD_TRY(new_ranges(k, 1, j.channels, &ranges, st));
-    j.range = ranges->data;
-    rc = tfd_kctx_output_like(k, 0, 0, st);
-    if (rc == TFD_OK && k->out[0].buffer) {
-        j.x = tfd_tensor_data(&k->in[0]);
-        j.y = tfd_tensor_data(&k->out[0]);
-        run_quantize(k, &j, tfd_tensor_elements(&k->in[0]));
-    }
-    tfd_buffer_unref(ranges);
+    TFD_TRY(new_ranges(k, 1, &ranges, &room, st));
+    rc = run_quantize(k, &j, st);
+    tfd_buffer_unref(room);
     return rc;
 }
 
@@ -262,62 +176,43 @@ static enum tfd_code check_same(const struct tfd_kctx *k, struct tfd_status *st)
                           "gradient and input must be the same size");
 }
 
-static void run_back(struct tfd_kctx *k, struct job *j, tfd_range_fn *loop,
-                     void *y)
+static void read_gradient(const struct tfd_kctx *k, struct tfd_fake_job *j)
 {
+    j->n = tfd_tensor_elements(&k->in[0]);
     j->x = tfd_tensor_data(&k->in[1]);
     j->dy = tfd_tensor_data(&k->in[0]);
-    j->y = y;
-    tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]) / j->channels,
-                      cost_of_row(j->channels), loop, j);
+    j->y = tfd_tensor_data(&k->out[0]);
 }
 
 static enum tfd_code args_back(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct state *s = k->state;
-    const struct nudged range = nudge(s->low, s->high, s);
-    struct job j = {.range = &range, .channels = 1};
+    const struct tfd_fake_range range = nudge(s->low, s->high, s);
+    struct tfd_fake_job j = {.one = &range};
 
     TFD_TRY(tfd_activation_same_shape(k, st));
     TFD_TRY(tfd_kctx_output_reuse(k, 3, 0, TFD_FLOAT, &k->in[0].shape, st));
-    if (k->out[0].buffer)
-        run_back(k, &j, inside_rows, k->out[0].buffer->data);
+    read_gradient(k, &j);
+    if (j.y)
+        tfd_fake_back(k, &j);
     return TFD_OK;
 }
 
-/* What went to the limits, summed by channel, in `scratch`. */
-static void sum_outside(struct tfd_kctx *k, struct job *j, float *scratch)
-{
-    static tfd_range_fn *const loops[] = {below_rows, above_rows};
-    static const bool reduced[TFD_RANK_MAX] = {true};
-    struct tfd_shape view = {2, {0, j->channels}};
-
-    view.dim[0] = tfd_tensor_elements(&k->in[0]) / j->channels;
-    for (int i = 0; i < 2; i++) {
-        run_back(k, j, loops[i], scratch);
-        tfd_reduce_view(k, tfd_reduce_sum(TFD_FLOAT), &view, reduced,
-                        sizeof(float), scratch, k->out[1 + i].buffer->data);
-    }
-}
-
-static enum tfd_code back_to_limits(struct tfd_kctx *k, struct job *j,
+static enum tfd_code back_to_limits(struct tfd_kctx *k, struct tfd_fake_job *j,
                                     struct tfd_status *st)
 {
-    struct tfd_tensor scratch = TFD_TENSOR_INIT;
+    float *below, *above;
 
     TFD_TRY(tfd_kctx_output(k, 0, TFD_FLOAT, &k->in[0].shape, st));
     TFD_TRY(tfd_kctx_output(k, 1, TFD_FLOAT, &k->in[2].shape, st));
     TFD_TRY(tfd_kctx_output(k, 2, TFD_FLOAT, &k->in[2].shape, st));
-    if (!k->out[0].buffer) {
-        for (int64_t i = 0; i < tfd_tensor_elements(&k->out[1]); i++)
-            ((float *)k->out[1].buffer->data)[i] =
-                ((float *)k->out[2].buffer->data)[i] = 0;
-        return TFD_OK;
-    }
-    TFD_TRY(tfd_tensor_new(&scratch, TFD_FLOAT, &k->in[0].shape, st));
-    run_back(k, j, inside_rows, k->out[0].buffer->data);
-    sum_outside(k, j, tfd_tensor_data(&scratch));
-    tfd_tensor_unref(&scratch);
+    below = tfd_tensor_data(&k->out[1]);
+    above = tfd_tensor_data(&k->out[2]);
+    read_gradient(k, j);
+    if (j->y)
+        return tfd_fake_back_sums(k, j, below, above, st);
+    for (int64_t i = 0; i < tfd_tensor_elements(&k->out[1]); i++)
+        below[i] = above[i] = 0;
     return TFD_OK;
 }
 
@@ -325,24 +220,23 @@ static enum tfd_code vars_back(struct tfd_kctx *k, struct tfd_status *st)
 {
     const float *low = tfd_tensor_data(&k->in[2]);
     const float *high = tfd_tensor_data(&k->in[3]);
-    const struct nudged range = nudge(*low, *high, k->state);
+    const struct tfd_fake_range range = nudge(*low, *high, k->state);
 
     TFD_TRY(check_same(k, st));
-    return back_to_limits(k, &(struct job){.range = &range, .channels = 1}, st);
+    return back_to_limits(k, &(struct tfd_fake_job){.one = &range}, st);
 }
 
 static enum tfd_code channels_back(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const struct tfd_shape *shape = &k->in[1].shape;
-    struct job j = {.channels = shape->dim[shape->rank - 1]};
-    struct tfd_buffer *ranges;
+    struct tfd_fake_ranges ranges;
+    struct tfd_fake_job j = {.ranges = &ranges};
+    struct tfd_buffer *room;
     enum tfd_code rc;
 
     TFD_TRY(check_same(k, st));
-    TFD_TRY(new_ranges(k, 2, j.channels, &ranges, st));
-    j.range = ranges->data;
+    TFD_TRY(new_ranges(k, 2, &ranges, &room, st));
     rc = back_to_limits(k, &j, st);
-    tfd_buffer_unref(ranges);
+    tfd_buffer_unref(room);
     return rc;
 }
 

@@ -11,6 +11,9 @@ row("fake_quant", "FakeQuantWithMinMaxVarsPerChannel", lambda n: [
     x(side(n), low=5, high=6)], FLOAT, limit=False)
 row("fake_quant", "FakeQuantWithMinMaxVarsGradient", lambda n: [
     x(n), x(n, low=-9, high=9), const(-6), const(6)], FLOAT, limit=False)
+row("fake_quant", "FakeQuantWithMinMaxVarsPerChannelGradient", lambda n: [
+    x(side(n), side(n)), x(side(n), side(n), low=-9, high=9),
+    x(side(n), low=-6, high=-5), x(side(n), low=5, high=6)], FLOAT, limit=False)
 row("quantize_dequantize", "QuantizeAndDequantizeV2", {
     "": lambda n: [x(n, low=-9, high=9), const(-6), const(6)]}, REALS,
     {"range_given": True}, limit=False)
