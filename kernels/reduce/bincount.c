@@ -10,6 +10,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
+#include "kernels/vector/simd.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,51 +27,95 @@ struct count {
 
 #define COUNT_NS 2
 
-#define COUNT(name, number, T)                                                 \
-    static void count_##name(void *arg, int64_t begin, int64_t end)            \
-    {                                                                          \
-        const struct count *c = arg;                                           \
-        const T *w = c->weights;                                               \
-                                                                               \
-        for (int64_t row = begin; row < end; row++) {                          \
-            T *y = (T *)c->y + row * c->size;                                  \
-                                                                               \
-            for (int64_t i = row * c->length; i < (row + 1) * c->length;       \
-                 i++) {                                                        \
-                int64_t at = tfd_check_int_at(c->x, i);                        \
-                                                                               \
-                if (at < c->size)                                              \
-                    y[at] = c->binary ? (T)1 : (T)(y[at] + (w ? w[i] : (T)1)); \
-            }                                                                  \
-        }                                                                      \
+/* A row, of values of type IX.  U: what weights are added up in; integers
+ * wrap.  What is asked of the op is asked outside of the loops. */
+#define COUNT_ROW(name, IX, U)                                            \
+    static void name(const struct count *c, int64_t row)                  \
+    {                                                                     \
+        const int64_t n = c->length, size = c->size;                      \
+        const IX *x = (const IX *)tfd_tensor_data(c->x) + row * n;        \
+        const U *w = c->weights ? (const U *)c->weights + row * n : NULL; \
+        U *y = (U *)c->y + row * size;                                    \
+                                                                          \
+        if (c->binary)                                                    \
+            for (int64_t i = 0; i < n; i++) {                             \
+                if (x[i] < size)                                          \
+                    y[x[i]] = 1;                                          \
+            }                                                             \
+        else if (w)                                                       \
+            for (int64_t i = 0; i < n; i++) {                             \
+                if (x[i] < size)                                          \
+                    y[x[i]] += w[i];                                      \
+            }                                                             \
+        else                                                              \
+            for (int64_t i = 0; i < n; i++)                               \
+                if (x[i] < size)                                          \
+                    y[x[i]] += 1;                                         \
     }
-TFD_FLOAT_DTYPES(COUNT)
 
-/* Integers wrap. */
-#define COUNT_INT(name, T, U)                                            \
-    static void count_##name(void *arg, int64_t begin, int64_t end)      \
-    {                                                                    \
-        const struct count *c = arg;                                     \
-        const U *w = c->weights;                                         \
-                                                                         \
-        for (int64_t row = begin; row < end; row++) {                    \
-            U *y = (U *)c->y + row * c->size;                            \
-                                                                         \
-            for (int64_t i = row * c->length; i < (row + 1) * c->length; \
-                 i++) {                                                  \
-                int64_t at = tfd_check_int_at(c->x, i);                  \
-                                                                         \
-                if (at < c->size)                                        \
-                    y[at] = c->binary ? 1 : y[at] + (w ? w[i] : 1);      \
-            }                                                            \
-        }                                                                \
+COUNT_ROW(row_32_FLOAT, int32_t, float)
+COUNT_ROW(row_64_FLOAT, int64_t, float)
+COUNT_ROW(row_32_DOUBLE, int32_t, double)
+COUNT_ROW(row_64_DOUBLE, int64_t, double)
+COUNT_ROW(row_32_INT32, int32_t, uint32_t)
+COUNT_ROW(row_64_INT32, int64_t, uint32_t)
+COUNT_ROW(row_32_INT64, int32_t, uint64_t)
+COUNT_ROW(row_64_INT64, int64_t, uint64_t)
+
+#define COUNT(name)                                                 \
+    static void count_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                               \
+        const struct count *c = arg;                                \
+                                                                    \
+        for (int64_t row = begin; row < end; row++)                 \
+            if (c->x->dtype == TFD_INT32)                           \
+                row_32_##name(c, row);                              \
+            else                                                    \
+                row_64_##name(c, row);                              \
     }
-COUNT_INT(INT32, int32_t, uint32_t)
-COUNT_INT(INT64, int64_t, uint64_t)
+COUNT(FLOAT)
+COUNT(DOUBLE)
+COUNT(INT32)
+COUNT(INT64)
+
+/* Whether one is below 0: the sign of all of them together. */
+#define ANY_NEGATIVE(name, IX)                \
+    struct name##_values {                    \
+        const IX *x;                          \
+        IX all;                               \
+    };                                        \
+                                              \
+    TFD_SIMD_LOOP(name)                       \
+    {                                         \
+        struct name##_values *v = arg;        \
+        IX all = 0;                           \
+                                              \
+        for (int64_t i = begin; i < end; i++) \
+            all |= v->x[i];                   \
+        v->all = all;                         \
+    }                                         \
+    TFD_SIMD_CLONES(name)
+ANY_NEGATIVE(join_32, int32_t)
+ANY_NEGATIVE(join_64, int64_t)
+
+static bool any_negative(const struct tfd_tensor *x)
+{
+    const void *data = tfd_tensor_data(x);
+    struct join_32_values narrow = {data, 0};
+    struct join_64_values wide = {data, 0};
+
+    if (x->dtype == TFD_INT32)
+        join_32(&narrow, 0, tfd_tensor_elements(x));
+    else
+        join_64(&wide, 0, tfd_tensor_elements(x));
+    return narrow.all < 0 || wide.all < 0;
+}
 
 static enum tfd_code check_values(const struct tfd_tensor *x, bool rows,
                                   struct tfd_status *st)
 {
+    if (!any_negative(x))
+        return TFD_OK;
     for (int64_t i = 0; i < tfd_tensor_elements(x); i++) {
         int64_t at = tfd_check_int_at(x, i);
 
