@@ -12,6 +12,8 @@
 #include "common/thread/halt.h"
 #include "kernels/core/families.h"
 #include "kernels/nn/ctc_beam.h"
+#include "kernels/vector/simd.h"
+#include "kernels/vector/vector_math.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -89,37 +91,106 @@ static int64_t steps_of(const struct decoder *d, int64_t b)
 
 /* ---- The likeliest class ------------------------------------------------- */
 
-/* The first of the largest, of FLOAT or DOUBLE. */
-static int32_t likeliest(const struct decoder *d, int64_t first, double *most)
+#define STEPS 64 /* are looked at together */
+#define LANES 16
+
+/* Steps of an item: the likeliest class of each, and how likely it is. */
+struct greedy {
+    const struct decoder *d;
+    const void *first; /* of the first step */
+    int32_t best[STEPS];
+    double most[STEPS];
+};
+
+/* The largest of n > 0 numbers, none of which is one for a NaN but the first,
+ * and the first that is as large. */
+#define LIKELIEST(name, T)                                                   \
+    TFD_VECTOR T most_##name(const T *x, int32_t n)                          \
+    {                                                                        \
+        T lane[LANES], most = x[0];                                          \
+        int32_t i = 0;                                                       \
+                                                                             \
+        if (n >= LANES) {                                                    \
+            for (int l = 0; l < LANES; l++)                                  \
+                lane[l] = x[0];                                              \
+            for (; i + LANES <= n; i += LANES)                               \
+                for (int l = 0; l < LANES; l++)                              \
+                    lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];       \
+            for (int half = LANES / 2; half > 0; half /= 2)                  \
+                for (int l = 0; l < half; l++)                               \
+                    lane[l] =                                                \
+                        lane[l + half] > lane[l] ? lane[l + half] : lane[l]; \
+            most = lane[0];                                                  \
+        }                                                                    \
+        for (; i < n; i++)                                                   \
+            most = x[i] > most ? x[i] : most;                                \
+        return most;                                                         \
+    }                                                                        \
+                                                                             \
+    TFD_VECTOR int32_t first_##name(const T *x, int32_t n, T most)           \
+    {                                                                        \
+        int32_t first = n;                                                   \
+                                                                             \
+        for (int32_t i = 0; i < n; i++) {                                    \
+            const int32_t at = x[i] == most ? i : n;                         \
+                                                                             \
+            first = at < first ? at : first;                                 \
+        }                                                                    \
+        return first < n ? first : 0;                                        \
+    }                                                                        \
+                                                                             \
+    TFD_SIMD_LOOP(likeliest_##name)                                          \
+    {                                                                        \
+        struct greedy *g = arg;                                              \
+        const int64_t step = g->d->batch * g->d->classes;                    \
+        const int32_t n = (int32_t)g->d->classes;                            \
+                                                                             \
+        for (int64_t t = begin; t < end; t++) {                              \
+            const T *x = (const T *)g->first + t * step;                     \
+            const T most = most_##name(x, n);                                \
+                                                                             \
+            g->most[t] = (double)most;                                       \
+            g->best[t] = first_##name(x, n, most);                           \
+        }                                                                    \
+    }                                                                        \
+    TFD_SIMD_CLONES_WIDE(likeliest_##name)
+LIKELIEST(FLOAT, float)
+LIKELIEST(DOUBLE, double)
+
+/* Steps [t, t + n) of item b. */
+static void look_at_steps(struct greedy *g, int64_t b, int64_t t, int64_t n)
 {
-    const float *narrow = tfd_tensor_data(d->inputs);
-    const double *wide = tfd_tensor_data(d->inputs);
-    int32_t best = 0;
+    const struct decoder *d = g->d;
+    const int64_t at = (t * d->batch + b) * d->classes;
 
-    for (int32_t i = 0; i < d->classes; i++) {
-        double v = d->inputs->dtype == TFD_FLOAT ? (double)narrow[first + i]
-                                                 : wide[first + i];
-
-        if (i == 0 || v > *most) {
-            *most = v;
-            best = i;
-        }
-    }
-    return best;
+    g->first = (const char *)tfd_tensor_data(d->inputs) +
+               (size_t)at * tfd_dtype_size(d->inputs->dtype);
+    if (d->inputs->dtype == TFD_FLOAT)
+        likeliest_FLOAT(g, 0, n);
+    else
+        likeliest_DOUBLE(g, 0, n);
 }
 
 static void decode_greedily(const struct decoder *d, int64_t b)
 {
     struct tfd_ctc_found *found = &d->found[b];
     const int64_t steps = steps_of(d, b);
+    struct greedy g;
     int32_t last = -1;
-    double sum = 0, most = 0;
+    double sum = 0;
 
+    g.d = d;
     found->length[0] = 0;
-    for (int64_t t = 0; t < steps && !tfd_halted(); t++) {
-        int32_t c = likeliest(d, (t * d->batch + b) * d->classes, &most);
+    for (int64_t t = 0; t < steps; t++) {
+        const int at = (int)(t % STEPS);
+        int32_t c;
 
-        sum -= most;
+        if (at == 0 && tfd_halted())
+            break;
+        if (at == 0)
+            look_at_steps(&g, b, t, steps - t < STEPS ? steps - t : STEPS);
+        c = g.best[at];
+        sum -= g.most[at];
         if (c != d->blank && !(d->s->merge && c == last))
             found->label[found->length[0]++] = c;
         last = c;
