@@ -32,8 +32,8 @@
 /* So many bytes are written at once, whatever max_queue says. */
 #define TFD_EVENT_QUEUE_KEPT_SIZE_MAX ((size_t)16 << 20)
 
-/* Points of a Fourier transform: a plan takes 80 bytes each at most, and the
- * work of a thread as much again. */
+/* Points of a Fourier transform: a plan takes 140 bytes each at most, and the
+ * work of a thread 200. */
 #define TFD_FFT_LENGTH_MAX (INT64_C(1) << 24)
 /* Plans of transforms that are kept, and their bytes; programs have a few
  * lengths, of some thousand points. */

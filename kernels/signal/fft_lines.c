@@ -1,76 +1,25 @@
 /*
  * fft_lines.c - see fft_lines.h.
  *
- * A line is copied to memory in a row and to double precision, transformed, and
- * copied to where it belongs.  The inverse transform is the forward one with
- * real and imaginary parts swapped before and behind it.
+ * Lines are copied to memory of a thread and to double precision, transformed,
+ * and copied to where they belong: as many at once as a vector has lanes, or,
+ * where there are fewer or so long ones that they would leave the cache, one.
  */
 #include "kernels/signal/fft_lines.h"
 
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
-#include "kernels/signal/fft_plan.h"
 
-/* ---- Lines in and out ---------------------------------------------------- */
-
-/* Reads `length` points of a line at x, whose elements are `step` apart. */
-#define LOAD(T)                                                                \
-    static void load_##T(const T *x, int64_t step, enum tfd_fft_kind kind,     \
-                         int64_t length, struct tfd_complex *out)              \
-    {                                                                          \
-        int64_t given = kind == TFD_FFT_HALF ? length / 2 + 1 : length;        \
-                                                                               \
-        if (kind == TFD_FFT_REAL) {                                            \
-            for (int64_t i = 0; i < length; i++)                               \
-                out[i] = (struct tfd_complex){(double)x[i * step], 0};         \
-            return;                                                            \
-        }                                                                      \
-        for (int64_t i = 0; i < given; i++)                                    \
-            out[i] = (struct tfd_complex){(double)x[2 * i * step],             \
-                                          (double)x[2 * i * step + 1]};        \
-        if (kind != TFD_FFT_HALF)                                              \
-            return;                                                            \
-        out[0].im = 0;                                                         \
-        if (length % 2 == 0)                                                   \
-            out[length / 2].im = 0;                                            \
-        for (int64_t i = given; i < length; i++)                               \
-            out[i] =                                                           \
-                (struct tfd_complex){out[length - i].re, -out[length - i].im}; \
-    }
-
-#define STORE(T)                                                        \
-    static void store_##T(const struct tfd_complex *x, int64_t length,  \
-                          enum tfd_fft_kind kind, double scale, T *y,   \
-                          int64_t step)                                 \
-    {                                                                   \
-        int64_t taken = kind == TFD_FFT_HALF ? length / 2 + 1 : length; \
-                                                                        \
-        for (int64_t i = 0; i < taken; i++) {                           \
-            if (kind == TFD_FFT_REAL) {                                 \
-                y[i * step] = (T)(x[i].re * scale);                     \
-            } else {                                                    \
-                y[2 * i * step] = (T)(x[i].re * scale);                 \
-                y[2 * i * step + 1] = (T)(x[i].im * scale);             \
-            }                                                           \
-        }                                                               \
-    }
-
-LOAD(float)
-LOAD(double)
-STORE(float)
-STORE(double)
-
-static void swap_parts(struct tfd_complex *x, int64_t length)
-{
-    for (int64_t i = 0; i < length; i++)
-        x[i] = (struct tfd_complex){x[i].im, x[i].re};
-}
-
-/* ---- All lines ----------------------------------------------------------- */
+/* Lines whose cells take more are transformed one by one. */
+#define COLUMNS_SIZE_MAX ((size_t)16 << 20)
 
 struct job {
+    const struct tfd_fft_copy *copy;
     const struct tfd_fft_lines *lines;
     const struct tfd_fft_plan *plan;
+    int64_t count; /* lines */
+    int at_once;
+    size_t memory; /* bytes */
 };
 
 /* How far from the first element the line of this number begins. */
@@ -79,59 +28,86 @@ static int64_t line_offset(const struct tfd_fft_lines *l, int64_t line,
 {
     int64_t offset = 0;
 
-    for (int i = TFD_FFT_AXES - 1; i >= 0; i--) {
-        if (i == l->axis)
+    for (int i = TFD_FFT_AXES - 1; i > 0; i--) {
+        if (i == l->axis || l->count[i] == 1)
             continue;
         offset += line % l->count[i] * side->stride[i];
         line /= l->count[i];
     }
-    return offset * (side->kind == TFD_FFT_REAL ? 1 : 2);
+    return offset + line * side->stride[0];
 }
 
-static void run_line(const struct job *j, int64_t line, struct tfd_complex *x,
-                     struct tfd_complex *work)
+/* The axis along which lines follow each other. */
+static int next_axis(const struct tfd_fft_lines *l)
+{
+    int i = TFD_FFT_AXES - 1;
+
+    while (i > 0 && (i == l->axis || l->count[i] == 1))
+        i--;
+    return i;
+}
+
+/* The offsets of `count` lines from the first one on; lanes that are too many
+ * have that of the first. */
+static void find_offsets(const struct job *j, const struct tfd_fft_side *side,
+                         int64_t first, int count, int64_t *offset)
 {
     const struct tfd_fft_lines *l = j->lines;
-    const int64_t from = line_offset(l, line, &l->from);
-    const int64_t to = line_offset(l, line, &l->to);
-    const int64_t in_step = l->from.stride[l->axis];
-    const int64_t out_step = l->to.stride[l->axis];
-    double scale = l->inverse ? 1.0 / (double)l->length : 1.0;
+    const int axis = next_axis(l);
+    const bool in_a_row = count == 1 || axis == 0 ||
+                          first % l->count[axis] + count <= l->count[axis];
 
-    if (l->is_double)
-        load_double((const double *)l->from.data + from, in_step, l->from.kind,
-                    l->length, x);
-    else
-        load_float((const float *)l->from.data + from, in_step, l->from.kind,
-                   l->length, x);
-    if (l->inverse)
-        swap_parts(x, l->length);
-    tfd_fft_run(j->plan, x, work);
-    if (l->inverse)
-        swap_parts(x, l->length);
-    if (l->is_double)
-        store_double(x, l->length, l->to.kind, scale, (double *)l->to.data + to,
-                     out_step);
-    else
-        store_float(x, l->length, l->to.kind, scale, (float *)l->to.data + to,
-                    out_step);
+    offset[0] = line_offset(l, first, side);
+    for (int i = 1; i < j->at_once; i++)
+        offset[i] = i >= count ? offset[0]
+                    : in_a_row ? offset[0] + i * side->stride[axis]
+                               : line_offset(l, first + i, side);
 }
 
-static enum tfd_code run_lines(void *arg, int64_t begin, int64_t end,
-                               struct tfd_status *st)
+static void find_ends(const struct job *j, const struct tfd_fft_side *side,
+                      int64_t first, int count, struct tfd_fft_ends *e)
+{
+    const size_t size = (j->lines->is_double ? sizeof(double) : sizeof(float)) *
+                        (side->kind == TFD_FFT_REAL ? 1 : 2);
+    int64_t offset[TFD_FFT_LANES_MAX];
+
+    find_offsets(j, side, first, count, offset);
+    e->step = side->stride[j->lines->axis];
+    e->kind = side->kind;
+    e->beside = count == j->copy->lanes && side->kind == TFD_FFT_COMPLEX;
+    for (int i = 0; i < j->at_once; i++) {
+        e->lane[i] = (char *)side->data + (size_t)offset[i] * size;
+        e->beside = e->beside && offset[i] == offset[0] + i;
+    }
+}
+
+static enum tfd_code run_groups(void *arg, int64_t begin, int64_t end,
+                                struct tfd_status *st)
 {
     const struct job *j = arg;
-    size_t length = (size_t)j->lines->length;
-    size_t count = length + tfd_fft_work_count(j->plan);
-    struct tfd_buffer *b = tfd_buffer_new(count * sizeof(struct tfd_complex));
-    struct tfd_complex *memory = b ? b->data : NULL;
+    const struct tfd_fft_lines *l = j->lines;
+    struct tfd_fft_group g = {.plan = j->plan,
+                              .length = l->length,
+                              .inverse = l->inverse,
+                              .is_double = l->is_double};
+    struct tfd_buffer *b = tfd_buffer_new(j->memory);
 
-    if (!memory)
+    if (!b)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "no memory for a Fourier transform of length %zu",
-                        length);
-    for (int64_t i = begin; i < end && !tfd_halted(); i++)
-        run_line(j, i, memory, memory + length);
+                        "no memory for a Fourier transform of length %lld",
+                        (long long)l->length);
+    g.memory = b->data;
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        const int64_t first = i * j->at_once, left = j->count - first;
+
+        g.count = left < j->at_once ? (int)left : j->at_once;
+        find_ends(j, &l->from, first, g.count, &g.from);
+        find_ends(j, &l->to, first, g.count, &g.to);
+        if (j->at_once > 1)
+            j->copy->run_lanes(&g);
+        else
+            j->copy->run_row(&g);
+    }
     tfd_buffer_unref(b);
     return TFD_OK;
 }
@@ -139,27 +115,51 @@ static enum tfd_code run_lines(void *arg, int64_t begin, int64_t end,
 /* Nanoseconds, about. */
 static int cost_of_line(int64_t length)
 {
-    int64_t cost = 8 * length;
+    int64_t cost = length;
 
-    for (int64_t n = length; n > 1; n /= 2)
-        cost += length;
+    for (int64_t n = length; n > 1; n /= 4)
+        cost += length / 2;
     return cost < INT32_MAX ? (int)cost : INT32_MAX;
+}
+
+/* Rows that can be transformed on vectors are, one by one: their cells take a
+ * fourth of the cache, and nothing is transposed twice. */
+static int lines_at_once(const struct job *j)
+{
+    const struct tfd_fft_plan *p = j->plan;
+    const size_t size =
+        (size_t)p->length * sizeof(double) * 2 * (size_t)j->copy->lanes;
+    const bool alone = p->part || (p->inner && p->inner->part);
+    const bool rows = j->lines->from.stride[j->lines->axis] == 1;
+
+    if (size > COLUMNS_SIZE_MAX || j->count < 2 || (alone && rows))
+        return 1;
+    return j->copy->lanes;
 }
 
 enum tfd_code tfd_fft_lines_run(struct tfd_kctx *k,
                                 const struct tfd_fft_lines *lines,
                                 struct tfd_status *st)
 {
+    const bool reals =
+        lines->from.kind == TFD_FFT_REAL || lines->to.kind == TFD_FFT_REAL;
+    struct job j = {.lines = lines, .copy = tfd_fft_lanes_copy(), .count = 1};
     struct tfd_fft_plan *plan;
-    struct job j = {.lines = lines};
+    int64_t cost;
     enum tfd_code rc;
-    int64_t n = 1;
 
-    TFD_TRY(tfd_fft_plan_get(lines->length, &plan, st));
+    TFD_TRY(tfd_fft_plan_get(reals && lines->length % 2 == 0 ? lines->length / 2
+                                                             : lines->length,
+                             &plan, st));
     j.plan = plan;
     for (int i = 0; i < TFD_FFT_AXES; i++)
-        n *= i == lines->axis ? 1 : lines->count[i];
-    rc = tfd_kctx_try(k, n, cost_of_line(lines->length), run_lines, &j, st);
+        j.count *= i == lines->axis ? 1 : lines->count[i];
+    j.at_once = lines_at_once(&j);
+    j.memory = sizeof(double) * tfd_fft_lanes_memory(plan, j.at_once);
+    cost = (int64_t)cost_of_line(lines->length) * j.at_once;
+    rc = tfd_kctx_try(k, (j.count + j.at_once - 1) / j.at_once,
+                      cost < INT32_MAX ? (int)cost : INT32_MAX, run_groups, &j,
+                      st);
     tfd_fft_plan_unref(plan);
     return rc;
 }

@@ -11,16 +11,9 @@
 #define TFD_KERNELS_SIGNAL_FFT_LINES_H
 
 #include "kernels/core/kernel.h"
+#include "kernels/signal/fft_lanes.h"
 
 #define TFD_FFT_AXES 4
-
-/* What the elements of a line are. */
-enum tfd_fft_kind {
-    TFD_FFT_COMPLEX,
-    TFD_FFT_REAL,
-    TFD_FFT_HALF, /* the first length / 2 + 1 of a line whose others are their
-                     conjugates, backwards */
-};
 
 struct tfd_fft_side {
     void *data;

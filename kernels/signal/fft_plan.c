@@ -1,20 +1,7 @@
 /*
  * fft_plan.c - see fft_plan.h.
  *
- * The mixed-radix transform is Stockham's, which needs no reordering: a pass of
- * radix p over a length n = p m, of which `stride` are done side by side, reads
- *
- *     a[j] = x[k + stride (q + m j)]              j < p, q < m, k < stride
- *
- * and writes the transform of these p, turned by roots of unity,
- *
- *     y[k + stride (p q + r)] = exp(-2 pi i q r / n) sum of a[j] w^(j r)
- *
- * so that m is the length of the next pass and p stride its stride.
- *
- * Bluestein's: j k = (j^2 + k^2 - (k - j)^2) / 2 makes of the transform a
- * convolution with the chirp exp(pi i j^2 / n), which is done by transforms of
- * a power of two; that of the chirp is in the plan.
+ * Who is told to stop leaves a plan half made, and forgets it.
  */
 #include "kernels/signal/fft_plan.h"
 
@@ -23,74 +10,22 @@
 #include "common/thread/halt.h"
 #include "common/thread/lock.h"
 #include "config/limits.h"
-#include "kernels/signal/fft_pairs.h"
+#include "kernels/signal/fft_lanes.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FACTORS_MAX 64 /* of a number of 64 bits */
-#define RADIX_MAX 13
-#define ARRAYS_MAX 3
 #define ROOTS_BETWEEN_LOOKS 65536
+/* Convolutions of at least so many have lengths that are a multiple of that
+ * many, so that rows alone are done on vectors, too. */
+#define ROW_LEAST 256
+#define ROW_UNIT 64
 
 static_assert(TFD_FFT_LENGTH_MAX < INT64_C(1) << 31, "its square fits");
 
-struct tfd_fft_plan {
-    int refs; /* atomic */
-    int64_t length;
-    int count;
-    int64_t factor[FACTORS_MAX];
-    /* Of all passes: m (p - 1) roots each, those of one q side by side. */
-    struct tfd_complex *turns;
-    struct tfd_complex roots[RADIX_MAX + 1][RADIX_MAX]; /* of small radices */
-    /* Bluestein's; NULL for the others. */
-    struct tfd_fft_plan *inner;
-    struct tfd_complex *chirp, *filter;
-    struct tfd_buffer *array[ARRAYS_MAX]; /* where these three lie */
-    int array_count;
-    size_t size;  /* bytes, with those of `inner` */
-    int64_t used; /* the cache's: when */
-};
-
-/* ---- Complex numbers ----------------------------------------------------- */
-
-static inline struct tfd_complex plus(struct tfd_complex a,
-                                      struct tfd_complex b)
-{
-    return (struct tfd_complex){a.re + b.re, a.im + b.im};
-}
-
-static inline struct tfd_complex minus(struct tfd_complex a,
-                                       struct tfd_complex b)
-{
-    return (struct tfd_complex){a.re - b.re, a.im - b.im};
-}
-
-static inline struct tfd_complex times(struct tfd_complex a,
-                                       struct tfd_complex b)
-{
-    return (struct tfd_complex){a.re * b.re - a.im * b.im,
-                                a.re * b.im + a.im * b.re};
-}
-
-static inline struct tfd_complex scaled(struct tfd_complex a, double by)
-{
-    return (struct tfd_complex){a.re * by, a.im * by};
-}
-
-/* a times -i. */
-static inline struct tfd_complex turned(struct tfd_complex a)
-{
-    return (struct tfd_complex){a.im, -a.re};
-}
-
-static inline struct tfd_complex swapped(struct tfd_complex a)
-{
-    return (struct tfd_complex){a.im, a.re};
-}
+/* ---- Roots of unity ------------------------------------------------------ */
 
 /* exp(-2 pi i part / whole), 0 <= part < whole; from an angle of at most an
  * eighth of a turn, so that both parts are right to the last bit. */
@@ -115,198 +50,79 @@ static struct tfd_complex root_of_unity(int64_t part, int64_t whole)
     }
 }
 
-/* ---- Passes -------------------------------------------------------------- */
+/* ---- Factors ------------------------------------------------------------- */
 
-static void pass_2(const struct tfd_fft_pass *s)
+/* About what a pass takes for an element: additions. */
+static const int cost_of_radix[TFD_FFT_RADIX_MAX + 1] = {
+    [2] = 4,  [3] = 6, [4] = 6,   [5] = 9,
+    [7] = 12, [8] = 9, [11] = 20, [13] = 24};
+
+/* Two of 4 are fewer steps than 8 and 2.  False: a prime factor is larger than
+ * RADIX_MAX; `factor` and `count` say nothing then. */
+static bool find_factors(int64_t n, int64_t *factor, int *count)
 {
-    for (int64_t q = 0; q < s->m; q++) {
-        const struct tfd_complex w = s->turns[q];
-        const struct tfd_complex *x = s->x + s->stride * q;
-        struct tfd_complex *y = s->y + s->stride * 2 * q;
-        const int64_t next = s->stride * s->m;
+    static const int64_t tried[] = {4, 2, 3, 5, 7, 11, 13};
 
-        for (int64_t k = 0; k < s->stride; k++) {
-            struct tfd_complex a = x[k], b = x[k + next];
+    *count = 0;
+    for (; n % 8 == 0 && n / 8 != 2 && (n / 8) % 4 != 2; n /= 8)
+        factor[(*count)++] = 8;
+    for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++)
+        for (; n % tried[i] == 0; n /= tried[i])
+            factor[(*count)++] = tried[i];
+    return n == 1;
+}
 
-            y[k] = plus(a, b);
-            y[k + s->stride] = times(minus(a, b), w);
-        }
+/* What a transform of this length takes; -1: its factors are too large. */
+static int64_t cost_of(int64_t n)
+{
+    int64_t factor[TFD_FFT_FACTORS_MAX], cost = 0;
+    int count;
+
+    if (!find_factors(n, factor, &count))
+        return -1;
+    for (int i = 0; i < count; i++)
+        cost += cost_of_radix[factor[i]];
+    return cost * n;
+}
+
+/* The cheapest length of at least n. */
+static int64_t good_length(int64_t n)
+{
+    const int64_t unit = n < ROW_LEAST ? 1 : ROW_UNIT;
+    int64_t best = 1, least;
+
+    while (best < n)
+        best *= 2;
+    least = cost_of(best);
+    for (int64_t m = (n + unit - 1) / unit * unit, end = best; m < end;
+         m += unit) {
+        int64_t cost = cost_of(m);
+
+        if (cost < 0 || cost >= least)
+            continue;
+        least = cost;
+        best = m;
     }
-}
-
-static void pass_3(const struct tfd_fft_pass *s)
-{
-    const double sine = 0.86602540378443864676; /* of a third of a turn */
-    const int64_t next = s->stride * s->m;
-
-    for (int64_t q = 0; q < s->m; q++) {
-        const struct tfd_complex *w = s->turns + 2 * q;
-        const struct tfd_complex *x = s->x + s->stride * q;
-        struct tfd_complex *y = s->y + s->stride * 3 * q;
-
-        for (int64_t k = 0; k < s->stride; k++) {
-            struct tfd_complex a = x[k], b = x[k + next], c = x[k + 2 * next];
-            struct tfd_complex sum = plus(b, c);
-            struct tfd_complex mid = minus(a, scaled(sum, 0.5));
-            struct tfd_complex off = turned(scaled(minus(b, c), sine));
-
-            y[k] = plus(a, sum);
-            y[k + s->stride] = times(plus(mid, off), w[0]);
-            y[k + 2 * s->stride] = times(minus(mid, off), w[1]);
-        }
-    }
-}
-
-static void pass_4(const struct tfd_fft_pass *s)
-{
-    const int64_t next = s->stride * s->m;
-
-    for (int64_t q = 0; q < s->m; q++) {
-        const struct tfd_complex *w = s->turns + 3 * q;
-        const struct tfd_complex *x = s->x + s->stride * q;
-        struct tfd_complex *y = s->y + s->stride * 4 * q;
-
-        for (int64_t k = 0; k < s->stride; k++) {
-            struct tfd_complex a = x[k], b = x[k + next];
-            struct tfd_complex c = x[k + 2 * next], d = x[k + 3 * next];
-            struct tfd_complex even = plus(a, c), odd = plus(b, d);
-            struct tfd_complex rest = minus(a, c), off = turned(minus(b, d));
-
-            y[k] = plus(even, odd);
-            y[k + s->stride] = times(plus(rest, off), w[0]);
-            y[k + 2 * s->stride] = times(minus(even, odd), w[1]);
-            y[k + 3 * s->stride] = times(minus(rest, off), w[2]);
-        }
-    }
-}
-
-/* Any other radix: p sums of p each. */
-static void pass_any(const struct tfd_fft_pass *s)
-{
-    const int64_t next = s->stride * s->m, p = s->p;
-
-    for (int64_t i = 0; i < s->stride * s->m; i++) {
-        const int64_t q = i / s->stride, k = i % s->stride;
-        const struct tfd_complex *x = s->x + i;
-        struct tfd_complex *y = s->y + s->stride * p * q + k;
-        struct tfd_complex a[RADIX_MAX];
-
-        for (int64_t j = 0; j < p; j++)
-            a[j] = x[j * next];
-        for (int64_t r = 0; r < p; r++) {
-            struct tfd_complex sum = a[0];
-
-            for (int64_t j = 1, at = r; j < p; j++) {
-                sum = plus(sum, times(a[j], s->roots[at]));
-                at += r;
-                at -= at >= p ? p : 0;
-            }
-            y[r * s->stride] =
-                r == 0 ? sum : times(sum, s->turns[(p - 1) * q + r - 1]);
-        }
-    }
-}
-
-static void run_pass(const struct tfd_fft_pass *s)
-{
-    if (tfd_fft_pass_pairs(s))
-        return;
-    if (s->p == 4)
-        pass_4(s);
-    else if (s->p == 2)
-        pass_2(s);
-    else if (s->p == 3)
-        pass_3(s);
-    else
-        pass_any(s);
-}
-
-static void run_passes(const struct tfd_fft_plan *plan, struct tfd_complex *x,
-                       struct tfd_complex *work)
-{
-    struct tfd_fft_pass s = {
-        .m = plan->length, .stride = 1, .turns = plan->turns};
-    struct tfd_complex *from = x, *to = work, *other;
-
-    for (int i = 0; i < plan->count && !tfd_halted(); i++) {
-        s.p = plan->factor[i];
-        s.m /= s.p;
-        s.roots = plan->roots[s.p];
-        s.x = from;
-        s.y = to;
-        run_pass(&s);
-        s.turns += s.m * (s.p - 1);
-        s.stride *= s.p;
-        other = from;
-        from = to;
-        to = other;
-    }
-    if (from != x)
-        memcpy(x, from, (size_t)plan->length * sizeof(*x));
-}
-
-/* ---- Bluestein's --------------------------------------------------------- */
-
-/* The second transform is the inverse: one of the swapped parts. */
-static void run_chirp(const struct tfd_fft_plan *p, struct tfd_complex *x,
-                      struct tfd_complex *work)
-{
-    int64_t n = p->length, m = p->inner->length;
-    struct tfd_complex *a = work, *rest = work + m;
-
-    for (int64_t j = 0; j < n; j++)
-        a[j] = times(x[j], p->chirp[j]);
-    memset(a + n, 0, (size_t)(m - n) * sizeof(*a));
-    run_passes(p->inner, a, rest);
-    for (int64_t j = 0; j < m; j++)
-        a[j] = swapped(times(a[j], p->filter[j]));
-    run_passes(p->inner, a, rest);
-    for (int64_t j = 0; j < n; j++)
-        x[j] = times(swapped(a[j]), p->chirp[j]);
-}
-
-size_t tfd_fft_work_count(const struct tfd_fft_plan *p)
-{
-    return (size_t)(p->inner ? 2 * p->inner->length : p->length);
-}
-
-void tfd_fft_run(const struct tfd_fft_plan *p, struct tfd_complex *x,
-                 struct tfd_complex *work)
-{
-    if (p->inner)
-        run_chirp(p, x, work);
-    else
-        run_passes(p, x, work);
+    return best;
 }
 
 /* ---- Making a plan ------------------------------------------------------- */
 
-/* Who is told to stop leaves a plan half made, and forgets it. */
-
-/* False: a prime factor is larger than RADIX_MAX. */
-static bool find_factors(struct tfd_fft_plan *p)
+static void *new_array(struct tfd_fft_plan *p, int64_t count, size_t size)
 {
-    static const int64_t tried[] = {4, 2, 3, 5, 7, 11, 13};
-    int64_t n = p->length;
+    struct tfd_buffer *b = tfd_buffer_new((size_t)count * size + 1);
 
-    p->count = 0;
-    for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++)
-        for (; n % tried[i] == 0; n /= tried[i])
-            p->factor[p->count++] = tried[i];
-    return n == 1;
-}
-
-static struct tfd_complex *new_array(struct tfd_fft_plan *p, int64_t count)
-{
-    struct tfd_buffer *b =
-        tfd_buffer_new((size_t)count * sizeof(struct tfd_complex) + 1);
-
-    assert(p->array_count < ARRAYS_MAX);
+    assert(p->array_count < TFD_FFT_ARRAYS_MAX);
     if (!b)
         return NULL;
     p->array[p->array_count++] = b;
-    p->size += (size_t)count * sizeof(struct tfd_complex);
+    p->size += (size_t)count * size;
     return b->data;
+}
+
+static struct tfd_complex *new_roots(struct tfd_fft_plan *p, int64_t count)
+{
+    return new_array(p, count, sizeof(struct tfd_complex));
 }
 
 static bool make_turns(struct tfd_fft_plan *p)
@@ -318,7 +134,7 @@ static bool make_turns(struct tfd_fft_plan *p)
         count += n / p->factor[i] * (p->factor[i] - 1);
         n /= p->factor[i];
     }
-    at = p->turns = new_array(p, count);
+    p->turns = at = new_roots(p, count);
     if (!at)
         return false;
     n = p->length;
@@ -338,16 +154,35 @@ static bool make_turns(struct tfd_fft_plan *p)
     return true;
 }
 
+static bool make_halves(struct tfd_fft_plan *p)
+{
+    struct tfd_complex *w = new_roots(p, p->length / 2 + 1);
+
+    p->halves = w;
+    for (int64_t k = 0; w && k <= p->length / 2; k++) {
+        if (k % ROOTS_BETWEEN_LOOKS == 0 && tfd_halted())
+            return true;
+        w[k] = root_of_unity(k, 2 * p->length);
+    }
+    return w;
+}
+
 static void free_plan(struct tfd_fft_plan *p)
 {
     if (!p)
         return;
-    free_plan(p->inner); /* which has none */
+    if (p->inner)
+        free_plan(p->inner->part); /* which has none */
+    if (p->inner)
+        p->inner->part = NULL;
+    free_plan(p->inner);
+    free_plan(p->part);
     for (int i = 0; i < p->array_count; i++)
         tfd_buffer_unref(p->array[i]);
     free(p);
 }
 
+/* Without turns where the factors are too large. */
 static struct tfd_fft_plan *new_direct(int64_t length)
 {
     struct tfd_fft_plan *p = calloc(1, sizeof(*p));
@@ -357,52 +192,176 @@ static struct tfd_fft_plan *new_direct(int64_t length)
     p->refs = 1;
     p->size = sizeof(*p);
     p->length = length;
-    if (find_factors(p) && !make_turns(p)) {
+    if (find_factors(length, p->factor, &p->count) && !make_turns(p)) {
         free_plan(p);
         return NULL;
     }
     return p;
 }
 
+/* Of a plan with turns whose length allows it. */
+static bool make_part(struct tfd_fft_plan *p)
+{
+    const int64_t lanes = tfd_fft_lanes_copy()->lanes, n = p->length / lanes;
+    double *w;
+
+    if (!p->turns || p->length % lanes != 0 || n < lanes)
+        return true;
+    p->part = new_direct(n);
+    p->seams = w = new_array(p, 2 * p->length, sizeof(*w));
+    if (!p->part || !w)
+        return false;
+    p->size += p->part->size;
+    for (int64_t i = 0; i < p->length; i++) {
+        struct tfd_complex root = root_of_unity(i / n * (i % n), p->length);
+
+        if (i % ROOTS_BETWEEN_LOOKS == 0 && tfd_halted())
+            return true;
+        w[i] = root.re;
+        w[p->length + i] = root.im;
+    }
+    return true;
+}
+
+/* Of the convolution, whose numbers lie in `filter` in the order of time. */
+static bool transform_filter(struct tfd_fft_plan *p, struct tfd_complex *filter)
+{
+    int64_t m = p->inner->length;
+    struct tfd_buffer *work = tfd_buffer_new((size_t)m * sizeof(*filter));
+
+    if (!work)
+        return false;
+    for (int64_t j = 0; j < m; j++) {
+        filter[j].re /= (double)m;
+        filter[j].im /= (double)m;
+    }
+    tfd_fft_line_run(p->inner, filter, work->data);
+    tfd_buffer_unref(work);
+    p->filter = filter;
+    return true;
+}
+
+static bool make_inner(struct tfd_fft_plan *p, int64_t length)
+{
+    p->inner = new_direct(length);
+    if (!p->inner || !make_part(p->inner))
+        return false;
+    p->size += p->inner->size;
+    return true;
+}
+
 static bool make_chirp(struct tfd_fft_plan *p)
 {
-    int64_t n = p->length, m = 1;
-    struct tfd_buffer *work;
+    const int64_t n = p->length, m = good_length(2 * n - 1);
+    struct tfd_complex *chirp = new_roots(p, n), *filter = new_roots(p, m);
 
-    while (m < 2 * n - 1)
-        m *= 2;
-    p->inner = new_direct(m);
-    p->chirp = new_array(p, n);
-    p->filter = new_array(p, m);
-    work = tfd_buffer_new((size_t)m * sizeof(*p->filter));
-    if (!p->inner || !p->chirp || !p->filter || !work) {
-        tfd_buffer_unref(work);
+    p->chirp = chirp;
+    if (!chirp || !filter || !make_inner(p, m))
         return false;
-    }
-    p->size += p->inner->size;
-    memset(p->filter, 0, (size_t)m * sizeof(*p->filter));
+    memset(filter, 0, (size_t)m * sizeof(*filter));
     for (int64_t j = 0; j < n; j++) {
         struct tfd_complex w = root_of_unity(j * j % (2 * n), 2 * n);
 
         if (j % ROOTS_BETWEEN_LOOKS == 0 && tfd_halted())
-            break;
-        p->chirp[j] = w;
+            return true;
+        chirp[j] = w;
         w.im = -w.im;
-        w = scaled(w, 1.0 / (double)m);
-        p->filter[j] = w;
+        filter[j] = w;
         if (j > 0)
-            p->filter[m - j] = w;
+            filter[m - j] = w;
     }
-    run_passes(p->inner, p->filter, work->data);
-    tfd_buffer_unref(work);
-    return true;
+    return transform_filter(p, filter);
+}
+
+/* ---- Primes -------------------------------------------------------------- */
+
+static bool is_prime(int64_t n)
+{
+    for (int64_t d = 2; d * d <= n; d++)
+        if (n % d == 0)
+            return false;
+    return n > 1;
+}
+
+static int64_t power_of(int64_t base, int64_t exponent, int64_t modulus)
+{
+    int64_t result = 1;
+
+    for (; exponent > 0; exponent /= 2) {
+        if (exponent % 2 == 1)
+            result = result * base % modulus;
+        base = base * base % modulus;
+    }
+    return result;
+}
+
+/* The least whose powers are all numbers below the prime p but 0: of no prime
+ * factor f of p - 1 is its (p - 1) / f'th power 1. */
+static int64_t primitive_root(const struct tfd_fft_plan *p)
+{
+    const struct tfd_fft_plan *all = p->inner;
+
+    for (int64_t g = 2;; g++) {
+        bool found = true;
+
+        for (int i = 0; i < all->count && found; i++) {
+            int64_t f = all->factor[i] % 2 == 0 ? 2 : all->factor[i];
+
+            found = power_of(g, all->length / f, p->length) != 1;
+        }
+        if (found)
+            return g;
+    }
+}
+
+static bool make_prime(struct tfd_fft_plan *p)
+{
+    const int64_t m = p->length - 1;
+    int32_t *in = new_array(p, m, sizeof(*in));
+    int32_t *out = new_array(p, m, sizeof(*out));
+    struct tfd_complex *filter = new_roots(p, m);
+    int64_t g, at = 1;
+
+    p->order_in = in;
+    p->order_out = out;
+    if (!in || !out || !filter || !make_inner(p, m))
+        return false;
+    if (tfd_halted())
+        return true;
+    g = primitive_root(p);
+    for (int64_t j = 0; j < m; j++) {
+        if (j % ROOTS_BETWEEN_LOOKS == 0 && tfd_halted())
+            return true;
+        in[j] = (int32_t)at;
+        out[(m - j) % m] = (int32_t)at;
+        filter[(m - j) % m] = root_of_unity(at, p->length);
+        at = at * g % p->length;
+    }
+    return transform_filter(p, filter);
+}
+
+/* Rader's is of half of Bluestein's length. */
+static bool by_prime(int64_t n)
+{
+    int64_t cost = cost_of(n - 1);
+
+    return cost >= 0 && is_prime(n) && cost <= cost_of(good_length(2 * n - 1));
+}
+
+static bool complete_plan(struct tfd_fft_plan *p)
+{
+    if (!make_halves(p))
+        return false;
+    if (p->turns)
+        return make_part(p);
+    return by_prime(p->length) ? make_prime(p) : make_chirp(p);
 }
 
 static struct tfd_fft_plan *new_plan(int64_t length)
 {
     struct tfd_fft_plan *p = new_direct(length);
 
-    if (p && !p->turns && !make_chirp(p)) {
+    if (p && !complete_plan(p)) {
         free_plan(p);
         return NULL;
     }

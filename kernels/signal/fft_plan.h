@@ -1,14 +1,16 @@
 /*
- * fft_plan.h - discrete Fourier transforms of any length, in double precision.
+ * fft_plan.h - what a discrete Fourier transform of a length is done by.
  *
  *     y[k] = sum over j of x[j] exp(-2 pi i j k / n)
  *
  * A plan holds the factors of its length and their roots of unity.  Lengths
- * whose prime factors are at most 13 are done by a mixed-radix transform, the
- * others as a convolution of a length that is a power of two (Bluestein).
- * Either takes about n log n steps, and errs by a few units in the last place
- * times the root of the mean square of the result; for elements of single
- * precision the result is the nearest one but for the last bit.
+ * whose prime factors are at most 13 are done by a mixed-radix transform;
+ * a prime p whose p - 1 has only such factors as a convolution of that length
+ * (Rader), the others as one of a length that has (Bluestein).  fft_lanes.h
+ * says who runs it.  Each takes about n log n steps in double precision, and
+ * errs by a few units in the last place times the root of the mean square of
+ * the result; for elements of single precision the result is the nearest one
+ * but for the last bit.
  *
  * Plans are kept for the next who asks (config/limits.h says how many), so that
  * an op of a step finds its own.
@@ -20,13 +22,44 @@
 
 #include "common/base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct tfd_fft_plan;
+#define TFD_FFT_FACTORS_MAX 64 /* of a number of 64 bits */
+#define TFD_FFT_RADIX_MAX 13
+#define TFD_FFT_ARRAYS_MAX 6
 
 struct tfd_complex {
     double re, im;
+};
+
+struct tfd_fft_plan {
+    int refs; /* atomic */
+    int64_t length;
+    int count;
+    int64_t factor[TFD_FFT_FACTORS_MAX];
+    /* Of all passes: m (p - 1) roots each, those of one q side by side. */
+    const struct tfd_complex *turns;
+    /* Of small radices. */
+    struct tfd_complex roots[TFD_FFT_RADIX_MAX + 1][TFD_FFT_RADIX_MAX];
+    /* Of two times the length, for real numbers: length / 2 + 1 of them. */
+    const struct tfd_complex *halves;
+    /* Where the length is that of as many lines as a vector has lanes, of at
+     * least as many elements: theirs, and the roots that put their results
+     * together, those of a lane side by side; real parts, and behind them the
+     * others. */
+    struct tfd_fft_plan *part;
+    const double *seams;
+    /* A convolution's; NULL for the others.  Rader's has no chirp, but the
+     * order in which elements go in and out. */
+    struct tfd_fft_plan *inner;
+    const struct tfd_complex *chirp, *filter;
+    const int32_t *order_in, *order_out;
+    struct tfd_buffer *array[TFD_FFT_ARRAYS_MAX]; /* where all these lie */
+    int array_count;
+    size_t size;  /* bytes, with those of other plans in it */
+    int64_t used; /* the cache's: when */
 };
 
 /* The plan of a length of at least 1; counted.  RESOURCE_EXHAUSTED beyond
@@ -34,11 +67,5 @@ struct tfd_complex {
 enum tfd_code tfd_fft_plan_get(int64_t length, struct tfd_fft_plan **out,
                                struct tfd_status *st) TFD_MUST_USE;
 void tfd_fft_plan_unref(struct tfd_fft_plan *p);
-
-/* Elements that a transform needs to work in. */
-size_t tfd_fft_work_count(const struct tfd_fft_plan *p);
-/* Transforms x in place. */
-void tfd_fft_run(const struct tfd_fft_plan *p, struct tfd_complex *x,
-                 struct tfd_complex *work);
 
 #endif

@@ -15,7 +15,7 @@
 #include "config/limits.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
-#include "kernels/signal/fft_plan.h"
+#include "kernels/signal/fft_lanes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,28 +65,31 @@ static enum tfd_code check_framing(struct framing *f, const struct tfd_shape *x,
 
 struct frames {
     const struct framing *framing;
-    const struct tfd_fft_plan *plan;
+    const struct tfd_fft_plan *plan; /* of half of the length */
     const double *window;
     const float *x; /* frames of samples, one of each channel */
     float *y;
     int64_t channels, count;
 };
 
-static void run_frame(const struct frames *f, int64_t number,
-                      struct tfd_complex *at, struct tfd_complex *work)
+/* `at` has room for the frame, and behind it for its spectrum. */
+static void run_frame(const struct frames *f, int64_t number, double *at,
+                      struct tfd_fft_group *transform)
 {
     const struct framing *g = f->framing;
     int64_t channel = number / f->count, begin = number % f->count * g->stride;
     float *y = f->y + number * (g->length / 2 + 1);
+    const struct tfd_complex *spectrum =
+        (const struct tfd_complex *)(at + g->length);
 
     for (int64_t i = 0; i < g->window; i++)
-        at[i] = (struct tfd_complex){
-            (double)f->x[(begin + i) * f->channels + channel] * f->window[i],
-            0};
+        at[i] =
+            (double)f->x[(begin + i) * f->channels + channel] * f->window[i];
     memset(at + g->window, 0, (size_t)(g->length - g->window) * sizeof(*at));
-    tfd_fft_run(f->plan, at, work);
+    tfd_fft_lanes_copy()->run_row(transform);
     for (int64_t i = 0; i <= g->length / 2; i++) {
-        y[i] = (float)(at[i].re * at[i].re + at[i].im * at[i].im);
+        y[i] = (float)(spectrum[i].re * spectrum[i].re +
+                       spectrum[i].im * spectrum[i].im);
         if (!g->squared)
             y[i] = sqrtf(y[i]);
     }
@@ -96,17 +99,27 @@ static enum tfd_code run_frames(void *arg, int64_t begin, int64_t end,
                                 struct tfd_status *st)
 {
     const struct frames *f = arg;
-    size_t length = (size_t)f->framing->length;
-    size_t count = length + tfd_fft_work_count(f->plan);
-    struct tfd_buffer *b = tfd_buffer_new(count * sizeof(struct tfd_complex));
-    struct tfd_complex *memory = b ? b->data : NULL;
+    /* Both arrays end where a vector may begin. */
+    size_t length = (size_t)f->framing->length, both = 2 * length + 8;
+    size_t count = both + tfd_fft_lanes_memory(f->plan, 1);
+    struct tfd_buffer *b = tfd_buffer_new(count * sizeof(double));
+    double *memory = b ? b->data : NULL;
+    struct tfd_fft_group transform = {
+        .plan = f->plan,
+        .from = {.lane = {memory}, .step = 1, .kind = TFD_FFT_REAL},
+        .to = {.step = 1, .kind = TFD_FFT_HALF},
+        .count = 1,
+        .length = f->framing->length,
+        .is_double = true};
 
     if (!memory)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a window of %lld samples",
                         (long long)f->framing->window);
+    transform.to.lane[0] = memory + length;
+    transform.memory = memory + (both + 7) / 8 * 8;
     for (int64_t i = begin; i < end && !tfd_halted(); i++)
-        run_frame(f, i, memory, memory + length);
+        run_frame(f, i, memory, &transform);
     tfd_buffer_unref(b);
     return TFD_OK;
 }
@@ -128,7 +141,7 @@ static enum tfd_code fill_frames(struct tfd_kctx *k, struct frames *f,
     double *window;
     enum tfd_code rc;
 
-    TFD_TRY(tfd_fft_plan_get(f->framing->length, &plan, st));
+    TFD_TRY(tfd_fft_plan_get(f->framing->length / 2, &plan, st));
     window = new_hann_window(f->framing->window);
     f->plan = plan;
     f->window = window;

@@ -1,0 +1,67 @@
+/*
+ * fft_lanes.h - transforms lines of an array by plans, on vectors as wide as
+ * the processor has them.
+ *
+ * Lines are transformed a vector full of them at once, a lane each.  A row
+ * alone is taken for as many as there are lanes, of every so many'th element,
+ * whose results one more pass puts together; where its length does not allow
+ * that it is done number by number.  So the last bits of double precision
+ * depend on how many lanes there are.
+ *
+ * Threads: any; memory is the caller's.
+ */
+#ifndef TFD_KERNELS_SIGNAL_FFT_LANES_H
+#define TFD_KERNELS_SIGNAL_FFT_LANES_H
+
+#include "kernels/signal/fft_plan.h"
+
+#define TFD_FFT_LANES_MAX 8
+
+/* What the elements of a line are. */
+enum tfd_fft_kind {
+    TFD_FFT_COMPLEX,
+    TFD_FFT_REAL,
+    TFD_FFT_HALF, /* the first length / 2 + 1 of a line whose others are their
+                     conjugates, backwards */
+};
+
+/* Elements of lines, `step` of them apart, the first of each line. */
+struct tfd_fft_ends {
+    void *lane[TFD_FFT_LANES_MAX];
+    int64_t step;
+    enum tfd_fft_kind kind;
+    bool beside; /* lane i + 1 begins one element behind lane i */
+};
+
+/* Lines of a length; of real numbers, if that is even, as half as many complex
+ * ones: then the plan is for half of the length. */
+struct tfd_fft_group {
+    const struct tfd_fft_plan *plan;
+    struct tfd_fft_ends from, to;
+    int count; /* lines; from.lane[] beyond repeats one */
+    int64_t length;
+    bool inverse; /* divided by the length, too */
+    bool is_double;
+    double *memory; /* where vectors may begin */
+};
+
+/* Of a processor. */
+struct tfd_fft_copy {
+    int lanes;
+    void (*run_lanes)(const struct tfd_fft_group *g);
+    void (*run_row)(const struct tfd_fft_group *g); /* the first lane only */
+};
+
+extern const struct tfd_fft_copy tfd_fft_lanes_usual, tfd_fft_lanes_avx2,
+    tfd_fft_lanes_avx512;
+
+const struct tfd_fft_copy *tfd_fft_lanes_copy(void);
+
+/* Numbers that these need as memory, for so many lines at once. */
+size_t tfd_fft_lanes_memory(const struct tfd_fft_plan *p, int lines);
+
+/* A line of numbers in double precision, in place. */
+void tfd_fft_line_run(const struct tfd_fft_plan *p, struct tfd_complex *x,
+                      struct tfd_complex *work);
+
+#endif

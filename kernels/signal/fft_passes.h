@@ -1,0 +1,307 @@
+/*
+ * fft_passes.h - passes of a Fourier transform over LANES lines at once.
+ *
+ * A template: who includes it defines LANES, and TARGET, the attribute of the
+ * processor that it is for.
+ *
+ * The mixed-radix transform is Stockham's, which needs no reordering: a pass of
+ * radix p over a length n = p m, of which `stride` are done side by side, reads
+ *
+ *     a[j] = x[k + stride (q + m j)]              j < p, q < m, k < stride
+ *
+ * and writes the transform of these p, turned by roots of unity,
+ *
+ *     y[k + stride (p q + r)] = exp(-2 pi i q r / n) sum of a[j] w^(j r)
+ *
+ * so that m is the length of the next pass and p stride its stride.  The last
+ * one, whose m is 1, has nothing to turn.
+ *
+ * Bluestein's: j k = (j^2 + k^2 - (k - j)^2) / 2 makes of the transform a
+ * convolution with the chirp exp(pi i j^2 / n).  Rader's: where g^j are all
+ * numbers below a prime but 0, so is y[g^-k] one of x[g^j].  The transform of
+ * what is convolved with is in the plan.
+ *
+ * Threads: any.
+ */
+#ifndef TFD_KERNELS_SIGNAL_FFT_PASSES_H
+#define TFD_KERNELS_SIGNAL_FFT_PASSES_H
+
+#include "common/thread/halt.h"
+#include "kernels/signal/fft_lanes.h"
+
+#include <string.h>
+
+#define INLINE TARGET static inline __attribute__((always_inline))
+
+typedef double lanes __attribute__((vector_size(8 * LANES)));
+
+struct cell {
+    lanes re, im;
+};
+
+struct pass {
+    int64_t m, stride;
+    const struct tfd_complex *turns; /* of this pass */
+    const struct tfd_complex *roots; /* of unity, as many as the radix */
+    const struct cell *x;
+    struct cell *y;
+};
+
+/* ---- Complex numbers ----------------------------------------------------- */
+
+INLINE struct cell plus(struct cell a, struct cell b)
+{
+    return (struct cell){a.re + b.re, a.im + b.im};
+}
+
+INLINE struct cell minus(struct cell a, struct cell b)
+{
+    return (struct cell){a.re - b.re, a.im - b.im};
+}
+
+/* Times -i. */
+INLINE struct cell quarter(struct cell a)
+{
+    return (struct cell){a.im, -a.re};
+}
+
+/* a - i b and a + i b. */
+INLINE struct cell minus_turned(struct cell a, struct cell b)
+{
+    return (struct cell){a.re + b.im, a.im - b.re};
+}
+
+INLINE struct cell plus_turned(struct cell a, struct cell b)
+{
+    return (struct cell){a.re - b.im, a.im + b.re};
+}
+
+INLINE struct cell turned(struct cell a, struct tfd_complex w)
+{
+    return (struct cell){a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
+}
+
+INLINE struct cell swapped(struct cell a)
+{
+    return (struct cell){a.im, a.re};
+}
+
+/* ---- Transforms of a few ------------------------------------------------- */
+
+INLINE void transform_2(struct cell *a, const struct tfd_complex *roots)
+{
+    const struct cell b = a[1];
+
+    (void)roots;
+    a[1] = minus(a[0], b);
+    a[0] = plus(a[0], b);
+}
+
+INLINE void transform_4(struct cell *a, const struct tfd_complex *roots)
+{
+    const struct cell even = plus(a[0], a[2]), odd = plus(a[1], a[3]);
+    const struct cell rest = minus(a[0], a[2]), off = minus(a[1], a[3]);
+
+    (void)roots;
+    a[0] = plus(even, odd);
+    a[1] = minus_turned(rest, off);
+    a[2] = minus(even, odd);
+    a[3] = plus_turned(rest, off);
+}
+
+INLINE void transform_8(struct cell *a, const struct tfd_complex *roots)
+{
+    const double h = 0.70710678118654752440; /* the root of a half */
+    struct cell even[] = {a[0], a[2], a[4], a[6]};
+    struct cell odd[] = {a[1], a[3], a[5], a[7]};
+    struct cell b, d;
+
+    transform_4(even, roots);
+    transform_4(odd, roots);
+    b = (struct cell){(odd[1].re + odd[1].im) * h, (odd[1].im - odd[1].re) * h};
+    d = (struct cell){(odd[3].re + odd[3].im) * h, (odd[3].im - odd[3].re) * h};
+    a[0] = plus(even[0], odd[0]);
+    a[1] = plus(even[1], b);
+    a[2] = minus_turned(even[2], odd[2]);
+    a[3] = minus_turned(even[3], d);
+    a[4] = minus(even[0], odd[0]);
+    a[5] = minus(even[1], b);
+    a[6] = plus_turned(even[2], odd[2]);
+    a[7] = plus_turned(even[3], d);
+}
+
+/* Of an odd number p: sums and differences of pairs. */
+INLINE void transform_odd(struct cell *a, int p,
+                          const struct tfd_complex *roots)
+{
+    struct cell sum[TFD_FFT_RADIX_MAX / 2 + 1], off[TFD_FFT_RADIX_MAX / 2 + 1];
+    const struct cell first = a[0];
+
+    for (int j = 1; j <= p / 2; j++) {
+        sum[j] = plus(a[j], a[p - j]);
+        off[j] = minus(a[j], a[p - j]);
+        a[0] = plus(a[0], sum[j]);
+    }
+    for (int r = 1; r <= p / 2; r++) {
+        struct cell even = first,
+                    odd = {off[1].re * -roots[r].im, off[1].im * -roots[r].im};
+
+        for (int j = 1; j <= p / 2; j++) {
+            even.re += sum[j].re * roots[j * r % p].re;
+            even.im += sum[j].im * roots[j * r % p].re;
+        }
+        for (int j = 2; j <= p / 2; j++) {
+            odd.re -= off[j].re * roots[j * r % p].im;
+            odd.im -= off[j].im * roots[j * r % p].im;
+        }
+        a[r] = minus_turned(even, odd);
+        a[p - r] = plus_turned(even, odd);
+    }
+}
+
+#define TRANSFORM_ODD(p)                                                       \
+    INLINE void transform_##p(struct cell *a, const struct tfd_complex *roots) \
+    {                                                                          \
+        transform_odd(a, p, roots);                                            \
+    }
+
+TRANSFORM_ODD(3)
+TRANSFORM_ODD(5)
+TRANSFORM_ODD(7)
+TRANSFORM_ODD(11)
+TRANSFORM_ODD(13)
+
+/* ---- Passes -------------------------------------------------------------- */
+
+#define PASS(p)                                                               \
+    INLINE void pass_loop_##p(const struct pass *s, bool last)                \
+    {                                                                         \
+        const int64_t stride = s->stride, next = stride * s->m;               \
+                                                                              \
+        for (int64_t q = 0; q < s->m; q++) {                                  \
+            const struct tfd_complex *w = s->turns + (p - 1) * q;             \
+            const struct cell *x = s->x + stride * q;                         \
+            struct cell *y = s->y + stride * p * q;                           \
+                                                                              \
+            for (int64_t k = 0; k < stride; k++) {                            \
+                struct cell a[p];                                             \
+                                                                              \
+                for (int j = 0; j < p; j++)                                   \
+                    a[j] = x[k + j * next];                                   \
+                transform_##p(a, s->roots);                                   \
+                y[k] = a[0];                                                  \
+                for (int r = 1; r < p; r++)                                   \
+                    y[k + r * stride] = last ? a[r] : turned(a[r], w[r - 1]); \
+            }                                                                 \
+        }                                                                     \
+    }                                                                         \
+                                                                              \
+    TARGET static void pass_##p(const struct pass *s)                         \
+    {                                                                         \
+        if (s->m == 1)                                                        \
+            pass_loop_##p(s, true);                                           \
+        else                                                                  \
+            pass_loop_##p(s, false);                                          \
+    }
+
+PASS(2)
+PASS(3)
+PASS(4)
+PASS(5)
+PASS(7)
+PASS(8)
+PASS(11)
+PASS(13)
+
+typedef void pass_fn(const struct pass *s);
+
+static pass_fn *const passes[TFD_FFT_RADIX_MAX + 1] = {
+    [2] = pass_2, [3] = pass_3, [4] = pass_4,   [5] = pass_5,
+    [7] = pass_7, [8] = pass_8, [11] = pass_11, [13] = pass_13};
+
+/* The result lies in x or in work. */
+TARGET static struct cell *run_passes(const struct tfd_fft_plan *plan,
+                                      struct cell *x, struct cell *work)
+{
+    struct pass s = {.m = plan->length, .stride = 1, .turns = plan->turns};
+    struct cell *from = x, *to = work, *other;
+
+    for (int i = 0; i < plan->count && !tfd_halted(); i++) {
+        int64_t p = plan->factor[i];
+
+        s.m /= p;
+        s.roots = plan->roots[p];
+        s.x = from;
+        s.y = to;
+        passes[p](&s);
+        s.turns += s.m * (p - 1);
+        s.stride *= p;
+        other = from;
+        from = to;
+        to = other;
+    }
+    return from;
+}
+
+/* ---- Convolutions -------------------------------------------------------- */
+
+/* x becomes its convolution, but that both parts are swapped; `first` is added
+ * to all of it.  The second transform is the inverse: one of the swapped
+ * parts.  The result lies in x or in work. */
+TARGET static struct cell *convolve(const struct tfd_fft_plan *p,
+                                    struct cell *x, struct cell *work,
+                                    struct cell first, struct cell *sum)
+{
+    const int64_t m = p->inner->length;
+    struct cell *a = run_passes(p->inner, x, work);
+
+    *sum = plus(first, a[0]);
+    for (int64_t j = 0; j < m; j++)
+        a[j] = swapped(turned(a[j], p->filter[j]));
+    a[0] = plus(a[0], swapped(first));
+    return run_passes(p->inner, a, a == x ? work : x);
+}
+
+TARGET static void run_chirp(const struct tfd_fft_plan *p, struct cell *x,
+                             struct cell *work)
+{
+    const int64_t n = p->length, m = p->inner->length;
+    const struct cell none = {{0}, {0}};
+    struct cell *a = work, sum;
+
+    for (int64_t j = 0; j < n; j++)
+        a[j] = turned(x[j], p->chirp[j]);
+    memset(a + n, 0, (size_t)(m - n) * sizeof(*a));
+    a = convolve(p, a, work + m, none, &sum);
+    for (int64_t j = 0; j < n; j++)
+        x[j] = turned(swapped(a[j]), p->chirp[j]);
+}
+
+TARGET static void run_prime(const struct tfd_fft_plan *p, struct cell *x,
+                             struct cell *work)
+{
+    const int64_t m = p->inner->length;
+    struct cell *a = work, sum;
+
+    for (int64_t j = 0; j < m; j++)
+        a[j] = x[p->order_in[j]];
+    a = convolve(p, a, work + m, x[0], &sum);
+    x[0] = sum;
+    for (int64_t j = 0; j < m; j++)
+        x[p->order_out[j]] = swapped(a[j]);
+}
+
+/* Any plan.  The result lies in x or in work. */
+TARGET static struct cell *run_cells(const struct tfd_fft_plan *p,
+                                     struct cell *x, struct cell *work)
+{
+    if (!p->inner)
+        return run_passes(p, x, work);
+    if (p->chirp)
+        run_chirp(p, x, work);
+    else
+        run_prime(p, x, work);
+    return x;
+}
+
+#endif
