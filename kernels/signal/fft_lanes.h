@@ -25,7 +25,8 @@ enum tfd_fft_kind {
                      conjugates, backwards */
 };
 
-/* Elements of lines, `step` of them apart, the first of each line. */
+/* Elements of lines, `step` of them apart, which is 1 unless they are complex;
+ * the first of each line. */
 struct tfd_fft_ends {
     void *lane[TFD_FFT_LANES_MAX];
     int64_t step;
@@ -49,7 +50,8 @@ struct tfd_fft_group {
 struct tfd_fft_copy {
     int lanes;
     void (*run_lanes)(const struct tfd_fft_group *g);
-    void (*run_row)(const struct tfd_fft_group *g); /* the first lane only */
+    /* One after the other; `memory` is for as many. */
+    void (*run_rows)(const struct tfd_fft_group *g);
 };
 
 extern const struct tfd_fft_copy tfd_fft_lanes_usual, tfd_fft_lanes_avx2,
@@ -57,8 +59,9 @@ extern const struct tfd_fft_copy tfd_fft_lanes_usual, tfd_fft_lanes_avx2,
 
 const struct tfd_fft_copy *tfd_fft_lanes_copy(void);
 
-/* Numbers that these need as memory, for so many lines at once. */
-size_t tfd_fft_lanes_memory(const struct tfd_fft_plan *p, int lines);
+/* Numbers that lanes need as memory, and each row. */
+size_t tfd_fft_lanes_memory(const struct tfd_fft_plan *p);
+size_t tfd_fft_row_memory(const struct tfd_fft_plan *p);
 
 /* A line of numbers in double precision, in place. */
 void tfd_fft_line_run(const struct tfd_fft_plan *p, struct tfd_complex *x,

@@ -7,8 +7,8 @@
 #define TRANSFORM_LANES transform_8
 #define TARGET __attribute__((target(TFD_SIMD_AVX512)))
 
-#include "kernels/signal/fft_run.h"
+#include "kernels/signal/fft_rows.h"
 
-const struct tfd_fft_copy tfd_fft_lanes_avx512 = {LANES, run_lanes, run_row};
+const struct tfd_fft_copy tfd_fft_lanes_avx512 = {LANES, run_lanes, run_rows};
 
 #endif

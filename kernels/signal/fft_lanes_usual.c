@@ -4,6 +4,6 @@
 #define TRANSFORM_LANES transform_2
 #define TARGET
 
-#include "kernels/signal/fft_run.h"
+#include "kernels/signal/fft_rows.h"
 
-const struct tfd_fft_copy tfd_fft_lanes_usual = {LANES, run_lanes, run_row};
+const struct tfd_fft_copy tfd_fft_lanes_usual = {LANES, run_lanes, run_rows};

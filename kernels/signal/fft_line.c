@@ -28,11 +28,24 @@ const struct tfd_fft_copy *tfd_fft_lanes_copy(void)
     return &tfd_fft_lanes_usual;
 }
 
-/* A row's parts, or the cells, go to and fro, and a convolution's, too. */
-size_t tfd_fft_lanes_memory(const struct tfd_fft_plan *p, int lines)
+/* Cells go to and fro, and a convolution's, too; a row has its parts, too. */
+static size_t arrays_of(const struct tfd_fft_plan *p, size_t count)
 {
     size_t n = (size_t)p->length + 16;
     size_t m = p->inner ? (size_t)p->inner->length + 16 : 0;
 
-    return lines > 1 ? (size_t)lines * (6 * n + 6 * m) : 8 * n + 8 * m;
+    return 2 * count * (n + m);
+}
+
+size_t tfd_fft_lanes_memory(const struct tfd_fft_plan *p)
+{
+    return (size_t)tfd_fft_lanes_copy()->lanes * arrays_of(p, 2);
+}
+
+/* Where cells may begin. */
+size_t tfd_fft_row_memory(const struct tfd_fft_plan *p)
+{
+    const size_t cell = 2 * TFD_FFT_LANES_MAX;
+
+    return (arrays_of(p, 4) + cell - 1) / cell * cell;
 }

@@ -12,6 +12,8 @@
 
 /* Lines whose cells take more are transformed one by one. */
 #define COLUMNS_SIZE_MAX ((size_t)16 << 20)
+/* So many bytes of rows are transformed at once. */
+#define ROWS_SIZE_MAX ((size_t)4 << 10)
 
 struct job {
     const struct tfd_fft_copy *copy;
@@ -19,6 +21,7 @@ struct job {
     const struct tfd_fft_plan *plan;
     int64_t count; /* lines */
     int at_once;
+    bool rows;
     size_t memory; /* bytes */
 };
 
@@ -103,10 +106,10 @@ static enum tfd_code run_groups(void *arg, int64_t begin, int64_t end,
         g.count = left < j->at_once ? (int)left : j->at_once;
         find_ends(j, &l->from, first, g.count, &g.from);
         find_ends(j, &l->to, first, g.count, &g.to);
-        if (j->at_once > 1)
-            j->copy->run_lanes(&g);
+        if (j->rows)
+            j->copy->run_rows(&g);
         else
-            j->copy->run_row(&g);
+            j->copy->run_lanes(&g);
     }
     tfd_buffer_unref(b);
     return TFD_OK;
@@ -123,18 +126,24 @@ static int cost_of_line(int64_t length)
 }
 
 /* Rows that can be transformed on vectors are, one by one: their cells take a
- * fourth of the cache, and nothing is transposed twice. */
-static int lines_at_once(const struct job *j)
+ * part of the cache that lanes would take, and are transposed once. */
+static void choose_way(struct job *j)
 {
     const struct tfd_fft_plan *p = j->plan;
-    const size_t size =
-        (size_t)p->length * sizeof(double) * 2 * (size_t)j->copy->lanes;
+    const size_t size = (size_t)p->length * sizeof(double) * 2;
     const bool alone = p->part || (p->inner && p->inner->part);
     const bool rows = j->lines->from.stride[j->lines->axis] == 1;
+    int at_once = (int)(ROWS_SIZE_MAX / size);
 
-    if (size > COLUMNS_SIZE_MAX || j->count < 2 || (alone && rows))
-        return 1;
-    return j->copy->lanes;
+    j->rows = size * (size_t)j->copy->lanes > COLUMNS_SIZE_MAX ||
+              j->count < 2 || (alone && rows);
+    at_once = at_once < 1 || !p->part       ? 1
+              : at_once > TFD_FFT_LANES_MAX ? TFD_FFT_LANES_MAX
+                                            : at_once;
+    j->at_once = j->rows ? at_once : j->copy->lanes;
+    j->memory =
+        sizeof(double) * (j->rows ? (size_t)at_once * tfd_fft_row_memory(p)
+                                  : tfd_fft_lanes_memory(p));
 }
 
 enum tfd_code tfd_fft_lines_run(struct tfd_kctx *k,
@@ -154,8 +163,7 @@ enum tfd_code tfd_fft_lines_run(struct tfd_kctx *k,
     j.plan = plan;
     for (int i = 0; i < TFD_FFT_AXES; i++)
         j.count *= i == lines->axis ? 1 : lines->count[i];
-    j.at_once = lines_at_once(&j);
-    j.memory = sizeof(double) * tfd_fft_lanes_memory(plan, j.at_once);
+    choose_way(&j);
     cost = (int64_t)cost_of_line(lines->length) * j.at_once;
     rc = tfd_kctx_try(k, (j.count + j.at_once - 1) / j.at_once,
                       cost < INT32_MAX ? (int)cost : INT32_MAX, run_groups, &j,

@@ -35,6 +35,7 @@
 #define ODD 1, 3, 5, 7, 9, 11, 13, 15
 #define LOWER 0, 8, 1, 9, 2, 10, 3, 11
 #define UPPER 4, 12, 5, 13, 6, 14, 7, 15
+#define BACK 7, 6, 5, 4, 3, 2, 1, 0
 #define LOW4 0, 1, 2, 3, 8, 9, 10, 11
 #define HIGH4 4, 5, 6, 7, 12, 13, 14, 15
 #define LOW2 0, 1, 8, 9, 4, 5, 12, 13
@@ -59,6 +60,7 @@ INLINE void transpose(lanes *a)
 #define EVEN 0, 2, 4, 6
 #define ODD 1, 3, 5, 7
 #define LOWER 0, 4, 1, 5
+#define BACK 3, 2, 1, 0
 #define UPPER 2, 6, 3, 7
 #define LOW2 0, 1, 4, 5
 #define HIGH2 2, 3, 6, 7
@@ -77,6 +79,7 @@ INLINE void transpose(lanes *a)
 #define EVEN 0, 2
 #define ODD 1, 3
 #define LOWER 0, 2
+#define BACK 1, 0
 #define UPPER 1, 3
 
 INLINE void transpose(lanes *a)
@@ -162,6 +165,29 @@ INLINE void store_elements_as_float(lanes re, lanes im, float *y)
     const elements v = __builtin_shufflevector(a, b, LOWER, UPPER);
 
     memcpy(y, &v, sizeof(v));
+}
+
+INLINE void load_elements_as_double(const double *x, struct cell *c)
+{
+    const lanes a = load_lanes(x), b = load_lanes(x + LANES);
+
+    c->re = __builtin_shufflevector(a, b, EVEN);
+    c->im = __builtin_shufflevector(a, b, ODD);
+}
+
+INLINE void load_elements_as_float(const float *x, struct cell *c)
+{
+    const lanes a = load_as_float(x), b = load_as_float(x + LANES);
+
+    c->re = __builtin_shufflevector(a, b, EVEN);
+    c->im = __builtin_shufflevector(a, b, ODD);
+}
+
+/* The last one first. */
+INLINE struct cell backwards(struct cell a)
+{
+    return (struct cell){__builtin_shufflevector(a.re, a.re, BACK),
+                         __builtin_shufflevector(a.im, a.im, BACK)};
 }
 
 /* ---- Complex elements of lines ------------------------------------------- */

@@ -219,9 +219,12 @@ static pass_fn *const passes[TFD_FFT_RADIX_MAX + 1] = {
     [2] = pass_2, [3] = pass_3, [4] = pass_4,   [5] = pass_5,
     [7] = pass_7, [8] = pass_8, [11] = pass_11, [13] = pass_13};
 
-/* The result lies in x or in work. */
-TARGET static struct cell *run_passes(const struct tfd_fft_plan *plan,
-                                      struct cell *x, struct cell *work)
+/* `count` transforms whose cells begin `gap` behind each other, a pass of all
+ * after the other: what a pass of one waits for is done meanwhile.  The result
+ * lies in x or in work. */
+TARGET static struct cell *run_passes_of(const struct tfd_fft_plan *plan,
+                                         struct cell *x, struct cell *work,
+                                         int count, int64_t gap)
 {
     struct pass s = {.m = plan->length, .stride = 1, .turns = plan->turns};
     struct cell *from = x, *to = work, *other;
@@ -231,9 +234,11 @@ TARGET static struct cell *run_passes(const struct tfd_fft_plan *plan,
 
         s.m /= p;
         s.roots = plan->roots[p];
-        s.x = from;
-        s.y = to;
-        passes[p](&s);
+        for (int j = 0; j < count; j++) {
+            s.x = from + j * gap;
+            s.y = to + j * gap;
+            passes[p](&s);
+        }
         s.turns += s.m * (p - 1);
         s.stride *= p;
         other = from;
@@ -241,6 +246,12 @@ TARGET static struct cell *run_passes(const struct tfd_fft_plan *plan,
         to = other;
     }
     return from;
+}
+
+TARGET static struct cell *run_passes(const struct tfd_fft_plan *plan,
+                                      struct cell *x, struct cell *work)
+{
+    return run_passes_of(plan, x, work, 1, 0);
 }
 
 /* ---- Convolutions -------------------------------------------------------- */

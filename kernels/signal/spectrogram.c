@@ -86,7 +86,7 @@ static void run_frame(const struct frames *f, int64_t number, double *at,
         at[i] =
             (double)f->x[(begin + i) * f->channels + channel] * f->window[i];
     memset(at + g->window, 0, (size_t)(g->length - g->window) * sizeof(*at));
-    tfd_fft_lanes_copy()->run_row(transform);
+    tfd_fft_lanes_copy()->run_rows(transform);
     for (int64_t i = 0; i <= g->length / 2; i++) {
         y[i] = (float)(spectrum[i].re * spectrum[i].re +
                        spectrum[i].im * spectrum[i].im);
@@ -101,7 +101,7 @@ static enum tfd_code run_frames(void *arg, int64_t begin, int64_t end,
     const struct frames *f = arg;
     /* Both arrays end where a vector may begin. */
     size_t length = (size_t)f->framing->length, both = 2 * length + 8;
-    size_t count = both + tfd_fft_lanes_memory(f->plan, 1);
+    size_t count = both + tfd_fft_row_memory(f->plan);
     struct tfd_buffer *b = tfd_buffer_new(count * sizeof(double));
     double *memory = b ? b->data : NULL;
     struct tfd_fft_group transform = {

@@ -112,13 +112,14 @@ static void transform(const struct shape *s, const struct place *from,
         .length = s->length, .inverse = s->inverse, .is_double = s->is_double};
     void *x = narrowed(s, from), *y = narrowed(s, to);
     struct tfd_buffer *memory;
-    int at_once = s->placed == ALONE ? 1 : copy->lanes;
+    int at_once = s->placed == ALONE ? 2 : copy->lanes;
 
     assert_int_equal(
         tfd_fft_plan_get(halves ? s->length / 2 : s->length, &plan, &st), 0);
     g.plan = plan;
-    memory =
-        tfd_buffer_new(tfd_fft_lanes_memory(plan, at_once) * sizeof(double));
+    memory = tfd_buffer_new(
+        (tfd_fft_lanes_memory(plan) + 2 * tfd_fft_row_memory(plan)) *
+        sizeof(double));
     assert_non_null(memory);
     g.memory = memory->data;
     for (int i = 0; i < LINES; i += g.count) {
@@ -127,7 +128,7 @@ static void transform(const struct shape *s, const struct place *from,
         set_ends(s, from, s->from, x, i, g.count, &g.from);
         set_ends(s, to, s->to, y, i, g.count, &g.to);
         if (s->placed == ALONE)
-            copy->run_row(&g);
+            copy->run_rows(&g);
         else
             copy->run_lanes(&g);
     }
@@ -282,7 +283,7 @@ static void longer_ones(void **state)
 
 static void a_million(void **state)
 {
-    static const int64_t lengths[] = {1 << 20, 531441, 65537};
+    static const int64_t lengths[] = {1 << 20, 65537};
 
     (void)state;
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
