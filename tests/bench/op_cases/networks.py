@@ -186,9 +186,20 @@ row("in_topk", "InTopKV2", {"5 of x64": lambda n: [
     x(n // 64, 64), ids(n // 64, top=64), 5]}, FLOAT)
 row("fft", "FFT IFFT", {
     "x%d" % w: lambda n, w=w: [x(max(1, n // w), w)] for w in (
-        64, 480, 1009, 4096)}, ("complex64",), heavy=8)
-row("fft", "RFFT", {"x512": lambda n: [x(max(1, n // 512), 512),
-                                       [512]]}, FLOAT, heavy=8)
+        64, 480, 625, 1009, 4096)}, ("complex64", "complex128"), heavy=8)
+row("fft", "RFFT", {
+    "x%d" % w: lambda n, w=w: [x(max(1, n // w), w), [w]] for w in (
+        400, 512, 2048)}, FLOAT, heavy=8)
+row("fft", "IRFFT", {
+    "x512": lambda n: [x(max(1, n // 512), 257), [512]]},
+    ("complex64",), heavy=8)
+row("fft", "FFT2D IFFT2D", {
+    "x%dx%d" % (w, w): lambda n, w=w: [x(max(1, n // w // w), w, w)]
+    for w in (32, 250)}, ("complex64", "complex128"), heavy=8)
+row("fft", "RFFT2D", {"x256x256": lambda n: [
+    x(max(1, n // 65536), 256, 256), [256, 256]]}, FLOAT, heavy=8)
+row("fft", "FFT3D", {"x16x16x16": lambda n: [
+    x(max(1, n // 4096), 16, 16, 16)]}, ("complex64", "complex128"), heavy=8)
 row("linalg", "Cholesky MatrixInverse MatrixDeterminant", lambda n: [
     x(max(1, n // 4096), 16, 16)], REALS, limit=False, heavy=100)
 row("linalg", "Qr Svd", lambda n: [x(max(1, n // 16384), 16, 16)], REALS,
