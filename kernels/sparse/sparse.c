@@ -21,14 +21,6 @@ const char *tfd_sparse_text(const int64_t *index, int rank, char *text)
     return text;
 }
 
-int tfd_sparse_compare(const int64_t *a, const int64_t *b, int rank)
-{
-    for (int d = 0; d < rank; d++)
-        if (a[d] != b[d])
-            return a[d] < b[d] ? -1 : 1;
-    return 0;
-}
-
 /* ---- Reading ------------------------------------------------------------- */
 
 static enum tfd_code check_ranks(const struct tfd_shape *indices,
@@ -89,16 +81,24 @@ enum tfd_code tfd_sparse_read(const struct tfd_kctx *k, int first,
 
 /* ---- Checks -------------------------------------------------------------- */
 
-static bool is_inside(const struct tfd_sparse *s, const int64_t *index)
+/* Whether all of a vector's indices, or a matrix's, are as they should be;
+ * quicker than saying which is not. */
+static bool matrix_is_good(const struct tfd_sparse *s, bool order)
 {
-    for (int d = 0; d < s->rank; d++)
-        if (index[d] < 0 || index[d] >= s->dim[d])
-            return false;
-    return true;
+    const int64_t rows = s->dim[0], columns = s->dim[1];
+    bool good = true;
+
+    for (int64_t i = 0; i < s->count; i++) {
+        const int64_t *at = s->index + 2 * i;
+
+        good &= (uint64_t)at[0] < (uint64_t)rows &&
+                (uint64_t)at[1] < (uint64_t)columns;
+        if (order && i > 0)
+            good &= tfd_sparse_compare(at - 2, at, 2) < 0;
+    }
+    return good;
 }
 
-/* Whether all of a vector's indices are as they should be; quicker than saying
- * which is not. */
 static bool vector_is_good(const struct tfd_sparse *s, bool order)
 {
     bool falls = false;
@@ -116,13 +116,13 @@ static enum tfd_code check_sparse(const struct tfd_sparse *s, bool order,
 {
     char text[TFD_SPARSE_TEXT_MAX], limit[TFD_SPARSE_TEXT_MAX];
 
-    if (vector_is_good(s, order))
+    if (s->rank == 2 ? matrix_is_good(s, order) : vector_is_good(s, order))
         return TFD_OK;
     for (int64_t i = 0; i < s->count; i++) {
         const int64_t *index = s->index + i * s->rank;
         int compared = -1;
 
-        if (!is_inside(s, index))
+        if (!tfd_sparse_is_inside(index, s->dim, s->rank))
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "indices[%" PRId64 "] = %s is out of bounds: need "
                             "0 <= index < %s",

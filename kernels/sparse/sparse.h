@@ -32,7 +32,24 @@ enum tfd_code tfd_sparse_check_order(const struct tfd_sparse *s,
                                      struct tfd_status *st) TFD_MUST_USE;
 
 /* Less than, equal to or greater than 0 as a is before b in row-major order. */
-int tfd_sparse_compare(const int64_t *a, const int64_t *b, int rank);
+static inline int tfd_sparse_compare(const int64_t *a, const int64_t *b,
+                                     int rank)
+{
+    for (int d = 0; d < rank; d++)
+        if (a[d] != b[d])
+            return a[d] < b[d] ? -1 : 1;
+    return 0;
+}
+/* Whether an index is within dimensions, none of which is negative. */
+static inline bool tfd_sparse_is_inside(const int64_t *index,
+                                        const int64_t *dim, int rank)
+{
+    bool inside = true;
+
+    for (int d = 0; d < rank; d++)
+        inside &= (uint64_t)index[d] < (uint64_t)dim[d];
+    return inside;
+}
 
 /* "[1,2]" */
 #define TFD_SPARSE_TEXT_MAX 256

@@ -95,28 +95,40 @@ static enum tfd_code find_steps(const struct tfd_sparse *s,
     return TFD_OK;
 }
 
+/* The place of each element; how many there are before one that is outside, or
+ * -1 where the step has ended.  Inlined with a constant rank. */
+__attribute__((always_inline)) static inline int64_t
+places_of(const struct tfd_sparse *s, int rank, const int64_t *step,
+          int64_t *place)
+{
+    for (int64_t i = 0; i < s->count; i++) {
+        const int64_t *index = s->index + i * rank;
+        int64_t at = 0;
+
+        if (tfd_sparse_stops(i))
+            return -1;
+        if (!tfd_sparse_is_inside(index, s->dim, rank))
+            return i;
+        for (int d = 0; d < rank; d++)
+            at += index[d] * step[d];
+        place[i] = at;
+    }
+    return s->count;
+}
+
 static enum tfd_code find_places(const struct tfd_sparse *s,
                                  const int64_t *step, int64_t *place,
                                  struct tfd_status *st)
 {
-    const int64_t *index = s->index;
+    const int64_t found = s->rank == 2 ? places_of(s, 2, step, place)
+                                       : places_of(s, s->rank, step, place);
 
-    for (int64_t i = 0; i < s->count; i++, index += s->rank) {
-        int64_t at = 0;
-        bool inside = true;
-
-        if (tfd_sparse_stops(i))
-            return tfd_halt_fail(st);
-        for (int d = 0; inside && d < s->rank; d++) {
-            inside = index[d] >= 0 && index[d] < s->dim[d];
-            at += inside ? index[d] * step[d] : 0;
-        }
-        if (!inside)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Provided indices are out-of-bounds w.r.t. dense "
-                            "side with broadcasted shape");
-        place[i] = at;
-    }
+    if (found < 0)
+        return tfd_halt_fail(st);
+    if (found < s->count)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Provided indices are out-of-bounds w.r.t. dense "
+                        "side with broadcasted shape");
     return TFD_OK;
 }
 

@@ -18,9 +18,40 @@ enum tfd_code tfd_sparse_numbers(struct tfd_tensor *out, int64_t n,
     return tfd_tensor_new(out, TFD_INT64, &shape, st);
 }
 
-enum tfd_code tfd_sparse_pick_values(enum tfd_dtype dtype, void *to,
-                                     const void *from, const int64_t *order,
-                                     int64_t count, struct tfd_status *st)
+/* ---- Values -------------------------------------------------------------- */
+
+/* A loop by width, so that numbers cost no call each. */
+#define PICK(T)                                                            \
+    static bool pick_##T(void *to, const void *from, const int64_t *order, \
+                         int64_t count)                                    \
+    {                                                                      \
+        const T *x = from;                                                 \
+        T *y = to;                                                         \
+                                                                           \
+        for (int64_t i = 0; i < count; i++) {                              \
+            if (tfd_sparse_stops(i))                                       \
+                return false;                                              \
+            if (order[i] >= 0)                                             \
+                y[i] = x[order[i]];                                        \
+        }                                                                  \
+        return true;                                                       \
+    }
+PICK(uint8_t)
+PICK(uint16_t)
+PICK(uint32_t)
+PICK(uint64_t)
+PICK(tfd_complex128)
+
+typedef bool pick_fn(void *to, const void *from, const int64_t *order,
+                     int64_t count);
+static pick_fn *const picks[] = {
+    [1] = pick_uint8_t,  [2] = pick_uint16_t,        [4] = pick_uint32_t,
+    [8] = pick_uint64_t, [16] = pick_tfd_complex128,
+};
+
+static enum tfd_code pick_each(enum tfd_dtype dtype, void *to, const void *from,
+                               const int64_t *order, int64_t count,
+                               struct tfd_status *st)
 {
     for (int64_t i = 0; i < count; i++) {
         if (tfd_sparse_stops(i))
@@ -33,20 +64,43 @@ enum tfd_code tfd_sparse_pick_values(enum tfd_dtype dtype, void *to,
     return TFD_OK;
 }
 
+enum tfd_code tfd_sparse_pick_values(enum tfd_dtype dtype, void *to,
+                                     const void *from, const int64_t *order,
+                                     int64_t count, struct tfd_status *st)
+{
+    const size_t size = tfd_dtype_size(dtype);
+
+    if (!tfd_dtype_is_pod(dtype) || size >= TFD_COUNT(picks) || !picks[size])
+        return pick_each(dtype, to, from, order, count, st);
+    return picks[size](to, from, order, count) ? TFD_OK : tfd_halt_fail(st);
+}
+
+/* ---- Rows of indices ----------------------------------------------------- */
+
+/* Inlined with a constant rank a row is a few moves. */
+__attribute__((always_inline)) static inline bool
+rows_of(int64_t *to, const int64_t *from, int rank, const int64_t *order,
+        int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (tfd_sparse_stops(i))
+            return false;
+        for (int d = 0; order[i] >= 0 && d < rank; d++)
+            to[i * rank + d] = from[order[i] * rank + d];
+    }
+    return true;
+}
+
 enum tfd_code tfd_sparse_pick_rows(int64_t *to, const int64_t *from, int rank,
                                    const int64_t *order, int64_t count,
                                    struct tfd_status *st)
 {
-    if (rank == 0)
-        return TFD_OK;
-    for (int64_t i = 0; i < count; i++) {
-        if (tfd_sparse_stops(i))
-            return tfd_halt_fail(st);
-        if (order[i] >= 0)
-            memcpy(to + i * rank, from + order[i] * rank,
-                   (size_t)rank * sizeof(*to));
-    }
-    return TFD_OK;
+    const bool whole = rank == 1   ? rows_of(to, from, 1, order, count)
+                       : rank == 2 ? rows_of(to, from, 2, order, count)
+                       : rank == 3 ? rows_of(to, from, 3, order, count)
+                                   : rows_of(to, from, rank, order, count);
+
+    return whole ? TFD_OK : tfd_halt_fail(st);
 }
 
 enum tfd_code tfd_sparse_pick(struct tfd_kctx *k, const struct tfd_sparse *s,
@@ -135,24 +189,33 @@ static const char *tuple_text(const int64_t *index, int rank, char *text)
     return text;
 }
 
+/* The first element that is outside; count where none is, -1 where
+ * the step has ended.  Inlined with a constant rank. */
+__attribute__((always_inline)) static inline int64_t
+find_outside(const struct tfd_sparse *s, int rank)
+{
+    for (int64_t i = 0; i < s->count; i++) {
+        if (tfd_sparse_stops(i))
+            return -1;
+        if (!tfd_sparse_is_inside(s->index + i * rank, s->dim, rank))
+            return i;
+    }
+    return s->count;
+}
+
 enum tfd_code tfd_sparse_check_tuples(const struct tfd_sparse *s,
                                       struct tfd_status *st)
 {
     char text[TFD_SPARSE_TEXT_MAX];
-    const int64_t *index = s->index;
+    const int64_t bad =
+        s->rank == 2 ? find_outside(s, 2) : find_outside(s, s->rank);
 
-    for (int64_t i = 0; i < s->count; i++, index += s->rank) {
-        bool inside = true;
-
-        if (tfd_sparse_stops(i))
-            return tfd_halt_fail(st);
-        for (int d = 0; d < s->rank; d++)
-            inside &= index[d] >= 0 && index[d] < s->dim[d];
-        if (!inside)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Sparse index tuple indices[%" PRId64
-                            ", :] = %s is out of bounds",
-                            i, tuple_text(index, s->rank, text));
-    }
-    return TFD_OK;
+    if (bad < 0)
+        return tfd_halt_fail(st);
+    if (bad == s->count)
+        return TFD_OK;
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Sparse index tuple indices[%" PRId64
+                    ", :] = %s is out of bounds",
+                    bad, tuple_text(s->index + bad * s->rank, s->rank, text));
 }

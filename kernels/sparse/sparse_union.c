@@ -34,29 +34,46 @@ static void both_deinit(struct both *u)
     tfd_tensor_unref(&u->from_b);
 }
 
+/* How many elements there are in either; -1 where the step has ended.  Inlined
+ * with a constant rank. */
+__attribute__((always_inline)) static inline int64_t
+walk_both(const struct tfd_sparse *a, const struct tfd_sparse *b, int rank,
+          int64_t *from_a, int64_t *from_b)
+{
+    int64_t i = 0, j = 0, n = 0;
+
+    for (; i < a->count && j < b->count; n++) {
+        const int order =
+            tfd_sparse_compare(a->index + i * rank, b->index + j * rank, rank);
+
+        if (tfd_sparse_stops(n))
+            return -1;
+        from_a[n] = order <= 0 ? i : -1;
+        from_b[n] = order >= 0 ? j : -1;
+        i += order <= 0;
+        j += order >= 0;
+    }
+    for (; i < a->count || j < b->count; n++) {
+        if (tfd_sparse_stops(n))
+            return -1;
+        from_a[n] = i < a->count ? i++ : -1;
+        from_b[n] = j < b->count ? j++ : -1;
+    }
+    return n;
+}
+
 static enum tfd_code walk(struct both *u, struct tfd_status *st)
 {
     const struct tfd_sparse *a = &u->a, *b = &u->b;
-    int64_t i = 0, j = 0, n = 0, *from_a, *from_b;
+    int64_t *from_a, *from_b;
 
     TFD_TRY(tfd_sparse_numbers(&u->from_a, a->count + b->count, st));
     TFD_TRY(tfd_sparse_numbers(&u->from_b, a->count + b->count, st));
     from_a = tfd_tensor_data(&u->from_a);
     from_b = tfd_tensor_data(&u->from_b);
-    for (; i < a->count || j < b->count; n++) {
-        int order = i == a->count ? 1
-                    : j == b->count
-                        ? -1
-                        : tfd_sparse_compare(a->index + i * a->rank,
-                                             b->index + j * b->rank, a->rank);
-
-        if (tfd_sparse_stops(n))
-            return tfd_halt_fail(st);
-        from_a[n] = order <= 0 ? i++ : -1;
-        from_b[n] = order >= 0 ? j++ : -1;
-    }
-    u->count = n;
-    return TFD_OK;
+    u->count = a->rank == 2 ? walk_both(a, b, 2, from_a, from_b)
+                            : walk_both(a, b, a->rank, from_a, from_b);
+    return u->count < 0 ? tfd_halt_fail(st) : TFD_OK;
 }
 
 static enum tfd_code put_indices(struct tfd_kctx *k, const struct both *u,
