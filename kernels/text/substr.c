@@ -5,12 +5,15 @@
  * for results of two dimensions at most.
  */
 #include "common/base/atomic.h"
+#include "common/base/min.h"
 #include "common/thread/halt.h"
 #include "config/limits.h"
 #include "kernels/core/broadcast.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/text/utf8.h"
+
+#include <string.h>
 
 #define STRING_COST_NS 40
 #define STRINGS_BETWEEN_LOOKS 4096
@@ -22,7 +25,7 @@ struct substr {
     int64_t columns;
     /* How far the strings and the positions move by row and by column. */
     int64_t x_row, x_column, at_row, at_column;
-    uint64_t made; /* bytes; atomic */
+    uint64_t made; /* bytes outside of the elements; atomic */
 };
 
 static enum tfd_code substr_prepare(const struct tfd_prepare *p, void *state,
@@ -109,37 +112,93 @@ static enum tfd_code fail_at(const struct substr *u, struct tfd_str s,
                     (long long)pos, TFD_STR_ARG(s), (long long)i);
 }
 
-static enum tfd_code substr_range(void *arg, int64_t begin, int64_t end,
-                                  struct tfd_status *st)
+/* Up to TFD_TSTRING_SMALL_MAX bytes: in moves that may overlap, without a call
+ * that begins by asking how many there are. */
+static inline void copy_short(char *to, const char *from, size_t size)
 {
-    struct substr *u = arg;
-    size_t since = TFD_HALT_BLOCK_SIZE; /* bytes, the last look */
-    const struct tfd_tstring *x = tfd_tensor_data(&u->k->in[0]);
+    if (size >= 16)
+        memcpy(to, from, 16);
+    if (size >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + size - 8, from + size - 8, 8);
+    } else if (size >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + size - 4, from + size - 4, 4);
+    } else if (size > 0) {
+        to[0] = from[0];
+        to[size / 2] = from[size / 2];
+        to[size - 1] = from[size - 1];
+    }
+}
+
+/* Short parts take no memory of their own, and need no counting. */
+static inline enum tfd_code put_substr(struct substr *u, struct tfd_tstring *y,
+                                       struct tfd_str part,
+                                       struct tfd_status *st)
+{
+    if (part.size <= TFD_TSTRING_SMALL_MAX &&
+        tfd_tstring_kind_of(y) == TFD_TSTRING_SMALL) {
+        y->u.small.size = (unsigned char)(part.size << 2);
+        copy_short(y->u.small.data, part.data, part.size);
+        return TFD_OK;
+    }
+    if (TFD_COUNTER_ADD(&u->made, part.size) > TFD_SUBSTR_SIZE_MAX)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "substrings of more than %zu bytes together",
+                        TFD_SUBSTR_SIZE_MAX);
+    return tfd_tstring_set(y, part, st);
+}
+
+static inline int64_t int_at(const struct tfd_tensor *t, int64_t i)
+{
+    return t->dtype == TFD_INT64 ? ((const int64_t *)tfd_tensor_data(t))[i]
+                                 : ((const int32_t *)tfd_tensor_data(t))[i];
+}
+
+/* n of one row, from element i on; x and at are the operands' first. */
+static enum tfd_code substr_stretch(struct substr *u, int64_t i, int64_t n,
+                                    int64_t x, int64_t at,
+                                    struct tfd_status *st)
+{
+    const struct tfd_tstring *from = tfd_tensor_data(&u->k->in[0]);
     struct tfd_tstring *y = tfd_tensor_data(&u->k->out[0]);
+    size_t since = 0; /* bytes, the last look */
 
-    for (int64_t i = begin; i < end; i++) {
-        int64_t row = i / u->columns, column = i % u->columns;
-        int64_t at = row * u->at_row + column * u->at_column;
-        int64_t pos = tfd_check_int_at(&u->k->in[1], at);
-        int64_t len = tfd_check_int_at(&u->k->in[2], at);
-        struct tfd_str s = tfd_tstring_view(
-                           &x[row * u->x_row + column * u->x_column]),
-                       part;
+    for (const int64_t end = i + n; i < end; i++) {
+        const int64_t pos = int_at(&u->k->in[1], at),
+                      len = int_at(&u->k->in[2], at);
+        struct tfd_str s = tfd_tstring_view(&from[x]), part;
 
-        if (i % STRINGS_BETWEEN_LOOKS == 0 || since >= TFD_HALT_BLOCK_SIZE) {
+        since += s.size; /* as characters it may be looked through */
+        if (since >= TFD_HALT_BLOCK_SIZE) {
             if (tfd_halted())
                 break;
             since = 0;
         }
-        since += s.size; /* as characters it may be looked through */
-        if (!(u->in_characters ? part_of_characters
-                               : part_of_bytes)(s, pos, len, &part))
+        if (!(u->in_characters ? part_of_characters(s, pos, len, &part)
+                               : part_of_bytes(s, pos, len, &part)))
             return fail_at(u, s, pos, i, st);
-        if (TFD_COUNTER_ADD(&u->made, part.size) > TFD_SUBSTR_SIZE_MAX)
-            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                            "substrings of more than %zu bytes together",
-                            TFD_SUBSTR_SIZE_MAX);
-        TFD_TRY(tfd_tstring_set(&y[i], part, st));
+        TFD_TRY(put_substr(u, &y[i], part, st));
+        x += u->x_column;
+        at += u->at_column;
+    }
+    return TFD_OK;
+}
+
+static enum tfd_code substr_range(void *arg, int64_t begin, int64_t end,
+                                  struct tfd_status *st)
+{
+    struct substr *u = arg;
+
+    while (begin < end && !tfd_halted()) {
+        const int64_t row = begin / u->columns, column = begin % u->columns;
+        const int64_t n = tfd_min(tfd_min(u->columns - column, end - begin),
+                                  STRINGS_BETWEEN_LOOKS);
+
+        TFD_TRY(substr_stretch(u, begin, n,
+                               row * u->x_row + column * u->x_column,
+                               row * u->at_row + column * u->at_column, st));
+        begin += n;
     }
     return TFD_OK;
 }
