@@ -3,8 +3,11 @@
  *
  * The output is one row for each dimension.
  */
+#include "common/base/min.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
+#include "kernels/vector/simd.h"
 
 #include <stdio.h>
 
@@ -53,16 +56,37 @@ static enum tfd_code read_dims(const struct tfd_tensor *dims, int64_t *product,
     return TFD_OK;
 }
 
-static enum tfd_code check_indices(const struct tfd_tensor *indices,
-                                   int64_t product, struct tfd_status *st)
-{
-    for (int64_t i = 0; i < tfd_tensor_elements(indices); i++) {
-        int64_t at = tfd_check_int_at(indices, i);
-
-        if (at >= product) /* one below 0 has a negative remainder */
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "index is out of bound as with dims");
+/* The least and the greatest; 0 where there is none. */
+#define ENDS(T)                                                          \
+    static void ends_##T(const void *indices, int64_t n, int64_t *least, \
+                         int64_t *most)                                  \
+    {                                                                    \
+        const T *x = indices;                                            \
+        T low = n > 0 ? x[0] : 0, high = low;                            \
+                                                                         \
+        for (int64_t i = 1; i < n; i++) {                                \
+            low = x[i] < low ? x[i] : low;                               \
+            high = x[i] > high ? x[i] : high;                            \
+        }                                                                \
+        *least = low;                                                    \
+        *most = high;                                                    \
     }
+ENDS(int32_t)
+ENDS(int64_t)
+
+/* *narrow: all numbers there are fit in an int32. */
+static enum tfd_code check_indices(const struct tfd_tensor *indices,
+                                   int64_t product, bool *narrow,
+                                   struct tfd_status *st)
+{
+    int64_t least, most;
+
+    (indices->dtype == TFD_INT64 ? ends_int64_t : ends_int32_t)(
+        tfd_tensor_data(indices), tfd_tensor_elements(indices), &least, &most);
+    *narrow = product <= INT32_MAX && least >= INT32_MIN;
+    if (most >= product) /* one below 0 has a negative remainder */
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "index is out of bound as with dims");
     return TFD_OK;
 }
 
@@ -94,27 +118,83 @@ struct unravel {
     const void *x, *dims;
     void *y;
     int64_t n, rank;
+    bool narrow;
 };
 
-#define UNRAVEL_NS 20 /* of a dimension */
+#define UNRAVEL_NS 3 /* of a dimension */
 #define RANK_COST_MAX 10000000
+#define BLOCK 1024 /* elements; what is left of them stays in the cache */
+
+struct dividing {
+    int32_t *restrict rest;
+    void *restrict y;
+    int64_t dim;
+};
+
+/* A dimension of a block: *rest is divided.  The quotient of two int32 in
+ * double has more digits than it takes to tell it from a whole number, so what
+ * is cut off is right; and there are vectors for it, which whole numbers lack.
+ */
+#define DIVIDE(T)                                                   \
+    TFD_SIMD_LOOP(divide_##T)                                       \
+    {                                                               \
+        const struct dividing *d = arg;                             \
+        const double dim = (double)d->dim;                          \
+        const int32_t whole = (int32_t)d->dim;                      \
+        T *y = d->y;                                                \
+                                                                    \
+        for (int64_t i = begin; i < end; i++) {                     \
+            const int32_t rest = d->rest[i];                        \
+            const int32_t quotient = (int32_t)((double)rest / dim); \
+                                                                    \
+            y[i] = rest - quotient * whole;                         \
+            d->rest[i] = quotient;                                  \
+        }                                                           \
+    }                                                               \
+    TFD_SIMD_CLONES_WIDE(divide_##T)
+
+DIVIDE(int32_t)
+DIVIDE(int64_t)
 
 /* From the last dimension to the first. */
-#define UNRAVEL(T)                                                 \
-    static void unravel_##T(void *arg, int64_t begin, int64_t end) \
-    {                                                              \
-        const struct unravel *u = arg;                             \
-        const T *x = u->x, *dims = u->dims;                        \
-        T *y = u->y;                                               \
-                                                                   \
-        for (int64_t i = begin; i < end; i++) {                    \
-            T rest = x[i];                                         \
-                                                                   \
-            for (int64_t d = u->rank - 1; d >= 0; d--) {           \
-                y[d * u->n + i] = rest % dims[d];                  \
-                rest /= dims[d];                                   \
-            }                                                      \
-        }                                                          \
+#define UNRAVEL(T)                                                            \
+    static void narrow_##T(const struct unravel *u, int64_t at, int64_t n)    \
+    {                                                                         \
+        const T *x = (const T *)u->x + at, *dims = u->dims;                   \
+        int32_t rest[BLOCK];                                                  \
+                                                                              \
+        for (int64_t i = 0; i < n; i++)                                       \
+            rest[i] = (int32_t)x[i];                                          \
+        for (int64_t d = u->rank - 1; d >= 0; d--) {                          \
+            struct dividing one = {rest, (T *)u->y + d * u->n + at, dims[d]}; \
+                                                                              \
+            divide_##T(&one, 0, n);                                           \
+        }                                                                     \
+    }                                                                         \
+                                                                              \
+    static void wide_##T(const struct unravel *u, int64_t at, int64_t n)      \
+    {                                                                         \
+        const T *x = u->x, *dims = u->dims;                                   \
+        T *y = u->y;                                                          \
+                                                                              \
+        for (int64_t i = at; i < at + n; i++) {                               \
+            T rest = x[i];                                                    \
+                                                                              \
+            for (int64_t d = u->rank - 1; d >= 0; d--) {                      \
+                y[d * u->n + i] = rest % dims[d];                             \
+                rest /= dims[d];                                              \
+            }                                                                 \
+        }                                                                     \
+    }                                                                         \
+                                                                              \
+    static void unravel_##T(void *arg, int64_t begin, int64_t end)            \
+    {                                                                         \
+        const struct unravel *u = arg;                                        \
+                                                                              \
+        for (int64_t n; begin < end && !tfd_halted(); begin += n) {           \
+            n = tfd_min(end - begin, BLOCK);                                  \
+            (u->narrow ? narrow_##T : wide_##T)(u, begin, n);                 \
+        }                                                                     \
     }
 UNRAVEL(int32_t)
 UNRAVEL(int64_t)
@@ -128,7 +208,7 @@ static enum tfd_code unravel_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(check_ranks(k, st));
     TFD_TRY(read_dims(dims, &product, st));
-    TFD_TRY(check_indices(x, product, st));
+    TFD_TRY(check_indices(x, product, &u.narrow, st));
     u.rank = out.dim[0] = dims->shape.dim[0];
     u.n = tfd_tensor_elements(x);
     if (x->shape.rank == 1)
