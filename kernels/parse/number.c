@@ -6,19 +6,135 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPACES " \t\n\v\f\r"
 #define SHORT_TEXT 128
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 static struct tfd_str trimmed(struct tfd_str s)
 {
-    while (s.size > 0 && s.data[0] && strchr(SPACES, s.data[0])) {
+    while (s.size > 0 && is_space(*s.data)) {
         s.data++;
         s.size--;
     }
-    while (s.size > 0 && s.data[s.size - 1] &&
-           strchr(SPACES, s.data[s.size - 1]))
+    while (s.size > 0 && is_space(s.data[s.size - 1]))
         s.size--;
     return s;
+}
+
+/* ---- Short decimals ------------------------------------------------------ */
+
+/* Most numbers are some digits and a small power of ten, both of which are
+ * doubles, so that one product or quotient, which is rounded once, is the
+ * number.  Whatever is not so sure is left to the C library. */
+#define DIGITS_MAX 19 /* that an uint64_t holds, whatever they are */
+#define EXACT_MAX (UINT64_C(1) << 53)
+#define POWER_MAX 22 /* 5^22 has 52 bits */
+
+struct decimal {
+    uint64_t digits;
+    int power; /* of ten */
+    bool negative;
+};
+
+/* Digits from *at on.  There may be more than fit; those are not taken. */
+static int take_digits(struct tfd_str s, size_t *at, int room, uint64_t *value)
+{
+    const size_t begin = *at;
+
+    for (; *at < s.size && (int)(*at - begin) < room; ++*at) {
+        const unsigned char digit = (unsigned char)(s.data[*at] - '0');
+
+        if (digit > 9)
+            break;
+        *value = 10 * *value + digit;
+    }
+    return (int)(*at - begin);
+}
+
+/* Behind the "e": a power of two digits at most. */
+static bool take_power(struct tfd_str s, size_t *at, int *power)
+{
+    const bool negative = *at < s.size && s.data[*at] == '-';
+    uint64_t value = 0;
+
+    *at += negative || (*at < s.size && s.data[*at] == '+');
+    if (!take_digits(s, at, 2, &value))
+        return false;
+    *power += negative ? -(int)value : (int)value;
+    return true;
+}
+
+/* Whether all of the text is a decimal of few digits. */
+static bool read_decimal(struct tfd_str s, struct decimal *d)
+{
+    size_t at = 0;
+    int whole, part = 0;
+
+    *d = (struct decimal){0, 0, *s.data == '-'};
+    at += d->negative || *s.data == '+';
+    whole = take_digits(s, &at, DIGITS_MAX, &d->digits);
+    if (at < s.size && s.data[at] == '.') {
+        at++;
+        part = take_digits(s, &at, DIGITS_MAX - whole, &d->digits);
+    }
+    d->power = -part;
+    if (whole + part == 0)
+        return false;
+    if (at < s.size && (s.data[at] | 0x20) == 'e') {
+        at++;
+        if (!take_power(s, &at, &d->power))
+            return false;
+    }
+    return at == s.size && d->power >= -POWER_MAX && d->power <= POWER_MAX;
+}
+
+/* The number, rounded once where the digits are a double, and else not far from
+ * it. */
+static double product_of(const struct decimal *d)
+{
+    static const double tens[POWER_MAX + 1] = {
+        1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const double digits = (double)d->digits;
+    const double size =
+        d->power < 0 ? digits / tens[-d->power] : digits * tens[d->power];
+
+    return d->negative ? -size : size;
+}
+
+/* What is rounded to a double first may lie on the wrong side of the middle
+ * between two floats, or just on it. */
+#define FLOAT_REST UINT64_C(0x1fffffff) /* the bits that a float lacks */
+#define FLOAT_HALF UINT64_C(0x10000000)
+#define FLOAT_DOUBT 4 /* three roundings of half a bit, and more */
+
+static bool is_middle_of_floats(double x)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof(bits));
+    return (bits & FLOAT_REST) - (FLOAT_HALF - FLOAT_DOUBT) <= 2 * FLOAT_DOUBT;
+}
+
+/* False: it is not one of those.  The numbers lie within 1e-22 and 1e41; those
+ * that a float has as others of that size do are smaller than 1e38. */
+static bool parse_decimal(enum tfd_dtype dtype, struct tfd_str text, void *out)
+{
+    struct decimal d;
+    double x;
+
+    if (!read_decimal(text, &d))
+        return false;
+    x = product_of(&d);
+    if (dtype == TFD_DOUBLE) {
+        *(double *)out = x;
+        return d.digits <= EXACT_MAX;
+    }
+    *(float *)out = (float)x;
+    return x < 1e38 && x > -1e38 && !is_middle_of_floats(x);
 }
 
 /* ---- Reals --------------------------------------------------------------- */
@@ -111,7 +227,7 @@ bool tfd_number_parse(enum tfd_dtype dtype, struct tfd_str text, void *out)
     if (text.size == 0)
         return false;
     if (dtype == TFD_FLOAT || dtype == TFD_DOUBLE)
-        return parse_real(dtype, text, out);
+        return parse_decimal(dtype, text, out) || parse_real(dtype, text, out);
     negative = text.data[0] == '-';
     if (negative || text.data[0] == '+') {
         text.data++;
