@@ -10,6 +10,7 @@
 #define _GNU_SOURCE 1 /* memmem */
 #include "common/base/alloc.h"
 #include "common/base/min.h"
+#include "common/base/small.h"
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -207,6 +208,7 @@ struct splitting {
     struct cutter how; /* what a cutter begins with */
     struct separator separator;
     bool words;     /* pieces are what lies between separators */
+    bool by_byte;   /* and empty ones, too; the separator has one byte */
     bool second;    /* StringSplitV2 */
     int64_t *first; /* piece of each string, and of one behind the last */
 };
@@ -221,6 +223,19 @@ static struct cutter cutter_of(const struct splitting *s, struct tfd_str text,
     return c;
 }
 
+static int64_t count_by_byte(char separator, struct tfd_str text)
+{
+    int64_t count = 1;
+    size_t n;
+
+    for (; text.size > 0 && !tfd_halted(); text.data += n, text.size -= n) {
+        n = text.size < TFD_HALT_BLOCK_SIZE ? text.size : TFD_HALT_BLOCK_SIZE;
+        for (size_t i = 0; i < n; i++)
+            count += text.data[i] == separator;
+    }
+    return count;
+}
+
 static int64_t count_pieces(const struct splitting *s, struct tfd_str text)
 {
     struct tfd_str piece;
@@ -228,6 +243,8 @@ static int64_t count_pieces(const struct splitting *s, struct tfd_str text)
     struct cutter c;
     cut_fn *next;
 
+    if (s->by_byte)
+        return count_by_byte(*s->how.separator.data, text);
     if (s->words)
         return count_words(&s->separator, s->how.separates, text);
     for (c = cutter_of(s, text, &next); next(&c, &piece); count++)
@@ -274,7 +291,7 @@ static enum tfd_code add_piece(struct pieces *p, struct tfd_str text,
     p->index[p->count][1] = p->count;
     p->count++;
     if (piece.size > TFD_TSTRING_SMALL_MAX || behind < sizeof(*t))
-        return tfd_tstring_set(t, piece, st);
+        return tfd_small_set(t, piece, st);
     set_short(t, piece.data, piece.size);
     return TFD_OK;
 }
@@ -307,6 +324,28 @@ static enum tfd_code copy_words(const struct splitting *s, struct pieces *p,
     return TFD_OK;
 }
 
+static enum tfd_code copy_by_byte(char separator, struct pieces *p,
+                                  struct tfd_str text, struct tfd_status *st)
+{
+    struct tfd_str rest = text;
+
+    for (; p->count < p->most; rest.data++, rest.size--) {
+        const char *stop =
+            rest.size ? memchr(rest.data, separator, rest.size) : NULL;
+        const size_t size = stop ? (size_t)(stop - rest.data) : rest.size;
+
+        if (p->count % PIECES_BETWEEN_LOOKS == PIECES_BETWEEN_LOOKS - 1 &&
+            tfd_halted())
+            break;
+        TFD_TRY(add_piece(p, text, (struct tfd_str){rest.data, size}, st));
+        if (!stop)
+            break;
+        rest.data += size;
+        rest.size -= size;
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code copy_pieces(const struct splitting *s, struct pieces *p,
                                  struct tfd_str text, struct tfd_status *st)
 {
@@ -316,6 +355,8 @@ static enum tfd_code copy_pieces(const struct splitting *s, struct pieces *p,
 
     if (s->words)
         return copy_words(s, p, text, st);
+    if (s->by_byte)
+        return copy_by_byte(*s->how.separator.data, p, text, st);
     c = cutter_of(s, text, &next);
     while (p->count < p->most && next(&c, &piece)) {
         if (p->count % PIECES_BETWEEN_LOOKS == 0 && tfd_halted())
@@ -456,6 +497,7 @@ static enum tfd_code split_v2_compute(struct tfd_kctx *k, struct tfd_status *st)
 
     TFD_TRY(tfd_check_str(k, 1, &s.how.separator, st));
     s.words = s.how.left < 0 && s.how.separator.size == 0;
+    s.by_byte = s.how.left < 0 && s.how.separator.size == 1;
     return split_strings(k, &s, st);
 }
 

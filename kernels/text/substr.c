@@ -6,14 +6,13 @@
  */
 #include "common/base/atomic.h"
 #include "common/base/min.h"
+#include "common/base/small.h"
 #include "common/thread/halt.h"
 #include "config/limits.h"
 #include "kernels/core/broadcast.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/text/utf8.h"
-
-#include <string.h>
 
 #define STRING_COST_NS 40
 #define STRINGS_BETWEEN_LOOKS 4096
@@ -112,41 +111,17 @@ static enum tfd_code fail_at(const struct substr *u, struct tfd_str s,
                     (long long)pos, TFD_STR_ARG(s), (long long)i);
 }
 
-/* Up to TFD_TSTRING_SMALL_MAX bytes: in moves that may overlap, without a call
- * that begins by asking how many there are. */
-static inline void copy_short(char *to, const char *from, size_t size)
-{
-    if (size >= 16)
-        memcpy(to, from, 16);
-    if (size >= 8) {
-        memcpy(to, from, 8);
-        memcpy(to + size - 8, from + size - 8, 8);
-    } else if (size >= 4) {
-        memcpy(to, from, 4);
-        memcpy(to + size - 4, from + size - 4, 4);
-    } else if (size > 0) {
-        to[0] = from[0];
-        to[size / 2] = from[size / 2];
-        to[size - 1] = from[size - 1];
-    }
-}
-
 /* Short parts take no memory of their own, and need no counting. */
 static inline enum tfd_code put_substr(struct substr *u, struct tfd_tstring *y,
                                        struct tfd_str part,
                                        struct tfd_status *st)
 {
-    if (part.size <= TFD_TSTRING_SMALL_MAX &&
-        tfd_tstring_kind_of(y) == TFD_TSTRING_SMALL) {
-        y->u.small.size = (unsigned char)(part.size << 2);
-        copy_short(y->u.small.data, part.data, part.size);
-        return TFD_OK;
-    }
-    if (TFD_COUNTER_ADD(&u->made, part.size) > TFD_SUBSTR_SIZE_MAX)
+    if (!tfd_small_fits(y, part.size) &&
+        TFD_COUNTER_ADD(&u->made, part.size) > TFD_SUBSTR_SIZE_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "substrings of more than %zu bytes together",
                         TFD_SUBSTR_SIZE_MAX);
-    return tfd_tstring_set(y, part, st);
+    return tfd_small_set(y, part, st);
 }
 
 static inline int64_t int_at(const struct tfd_tensor *t, int64_t i)

@@ -31,6 +31,8 @@ row("StringSplitV2", [
             c(TEXTS, b","), c(TEXTS, b"\0", maxsplit=1), c(NONE, b","),
             c(EDGES + SIZES, b""), c(EDGES + SIZES, b" "), c(SIZES * 50, b""),
             c(EDGES + SIZES, b"", maxsplit=2),
+            c(EDGES + SIZES, b"y"), c(EDGES + SIZES, b"z", maxsplit=-7),
+            c([b"", b"y", b"yy", b"yay", b"a" * 70 + b"y" * 70], b"y"),
             c(NONE, b""), c(x(3), b"1"), once(x(3000), b"1"),
             once([b"a b " * 3000], b""),
             bad(b"a", b","), bad([[b"a"]], b","), bad([b"a"], [b","])])
