@@ -160,6 +160,29 @@ static int64_t *write_rows(int64_t *y, uint64_t word, int64_t first,
     return y;
 }
 
+/* The same of a matrix: the bits of a row at once. */
+static int64_t *write_matrix(int64_t *y, uint64_t word, int64_t first,
+                             const struct tfd_shape *shape, struct row *r)
+{
+    while (word) {
+        const int64_t i = first + __builtin_ctzll(word);
+        int64_t left, at;
+        uint64_t bits;
+
+        if (i >= r->end)
+            row_find(r, shape, i);
+        left = r->end - first;
+        at = r->at[0];
+        bits = left < WORD ? word & ((UINT64_C(1) << left) - 1) : word;
+        word ^= bits;
+        for (; bits; bits &= bits - 1, y += 2) {
+            y[0] = at;
+            y[1] = first - r->begin + __builtin_ctzll(bits);
+        }
+    }
+    return y;
+}
+
 static void write_chunks(void *arg, int64_t begin, int64_t end)
 {
     const struct job *j = arg;
@@ -176,7 +199,9 @@ static void write_chunks(void *arg, int64_t begin, int64_t end)
         for (int64_t w = c * CHUNK_WORDS;
              w < (c + 1) * CHUNK_WORDS && w * WORD < j->n; w++)
             y = rank == 1 ? write_vector(y, j->bits[w], w * WORD)
-                          : write_rows(y, j->bits[w], w * WORD, j->shape, &row);
+                : rank == 2
+                    ? write_matrix(y, j->bits[w], w * WORD, j->shape, &row)
+                    : write_rows(y, j->bits[w], w * WORD, j->shape, &row);
     }
 }
 
