@@ -88,10 +88,11 @@ const char *tfd_scatter_place(const struct tfd_shape *s, int64_t at,
 
 /* How a list of tuples [.., depth] goes into a shape. */
 struct tfd_scatter_nd {
-    int64_t count; /* tuples */
+    int64_t count; /* tuples; from `first` on, which is 0 at first */
     int depth;
     int64_t limit; /* places that a tuple may name */
     int64_t inner; /* elements behind each */
+    int64_t first;
 };
 
 /* INVALID_ARGUMENT when a tuple has more numbers than the shape dimensions or

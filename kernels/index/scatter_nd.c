@@ -33,7 +33,7 @@ enum tfd_code tfd_scatter_nd_make(struct tfd_scatter_nd *out,
                         "index innermost dimension length must be <= params "
                         "rank; saw: %lld vs. %d",
                         (long long)depth, shape->rank);
-    *out = (struct tfd_scatter_nd){1, (int)depth, 1, 1};
+    *out = (struct tfd_scatter_nd){1, (int)depth, 1, 1, 0};
     for (int d = 0; d < indices->rank - 1; d++)
         out->count *= indices->dim[d];
     for (int d = 0; d < shape->rank; d++)
@@ -41,28 +41,35 @@ enum tfd_code tfd_scatter_nd_make(struct tfd_scatter_nd *out,
     return TFD_OK;
 }
 
-/* One loop a type of index: it is the inner loop when rows are short. */
-#define ROWS(name, number, T)                                            \
-    static int64_t rows_##name(const struct tfd_scatter_nd *nd,          \
-                               const struct tfd_shape *shape,            \
-                               const void *indices, int64_t *rows)       \
-    {                                                                    \
-        const T *at = indices;                                           \
-        int64_t bad = nd->count;                                         \
-                                                                         \
-        for (int64_t i = 0; i < nd->count; i++, at += nd->depth) {       \
-            int64_t row = 0;                                             \
-            bool inside = true;                                          \
-                                                                         \
-            for (int d = 0; d < nd->depth; d++) {                        \
-                inside &= (uint64_t)at[d] < (uint64_t)shape->dim[d];     \
-                row = inside ? row * shape->dim[d] + (int64_t)at[d] : 0; \
-            }                                                            \
-            rows[i] = inside ? row : -1;                                 \
-            if (!inside && bad == nd->count)                             \
-                bad = i;                                                 \
-        }                                                                \
-        return bad;                                                      \
+/* One loop a type of index, the inner one of short rows; one for pairs. */
+#define ROWS(name, number, T)                                                  \
+    static inline __attribute__((always_inline))                               \
+    int64_t places_##name(const struct tfd_scatter_nd *nd,                     \
+                          const struct tfd_shape *restrict shape, const T *at, \
+                          int64_t *restrict rows, int depth)                   \
+    {                                                                          \
+        int64_t bad = nd->count;                                               \
+                                                                               \
+        at += nd->first * depth;                                               \
+        for (int64_t i = 0; i < nd->count; i++, at += depth) {                 \
+            uint64_t row = 0, inside = 1;                                      \
+                                                                               \
+            for (int d = 0; d < depth; d++) {                                  \
+                inside &= (uint64_t)at[d] < (uint64_t)shape->dim[d];           \
+                row = row * (uint64_t)shape->dim[d] + (uint64_t)at[d];         \
+            }                                                                  \
+            rows[i] = inside ? (int64_t)row : -1;                              \
+            bad = inside || bad < nd->count ? bad : i;                         \
+        }                                                                      \
+        return bad;                                                            \
+    }                                                                          \
+    static int64_t rows_##name(const struct tfd_scatter_nd *nd,                \
+                               const struct tfd_shape *shape,                  \
+                               const void *indices, int64_t *rows)             \
+    {                                                                          \
+        return nd->depth == 2                                                  \
+                   ? places_##name(nd, shape, indices, rows, 2)                \
+                   : places_##name(nd, shape, indices, rows, nd->depth);       \
     }
 
 ROWS(INT16, 5, int16_t)
@@ -76,13 +83,10 @@ int64_t tfd_scatter_nd_rows(const struct tfd_scatter_nd *nd,
 {
     const void *data = tfd_tensor_data(indices);
 
-    if (indices->dtype == TFD_INT16)
-        return rows_INT16(nd, shape, data, rows);
-    if (indices->dtype == TFD_UINT16)
-        return rows_UINT16(nd, shape, data, rows);
-    if (indices->dtype == TFD_INT32)
-        return rows_INT32(nd, shape, data, rows);
-    return rows_INT64(nd, shape, data, rows);
+    return indices->dtype == TFD_INT16    ? rows_INT16(nd, shape, data, rows)
+           : indices->dtype == TFD_UINT16 ? rows_UINT16(nd, shape, data, rows)
+           : indices->dtype == TFD_INT32  ? rows_INT32(nd, shape, data, rows)
+                                          : rows_INT64(nd, shape, data, rows);
 }
 
 enum tfd_code tfd_scatter_nd_policy(const struct tfd_node *n, bool *ignore,

@@ -4,6 +4,8 @@
  */
 #include <stdio.h>
 
+#include "common/base/min.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
@@ -89,34 +91,55 @@ static enum tfd_code fail_outside(const struct tfd_tensor *indices, int64_t row,
                     d, (long long)row, d, (long long)at, text);
 }
 
-static enum tfd_code add_at(struct tfd_kctx *k, int64_t *rows,
-                            struct tfd_status *st)
+/* Elements whose rows are found before they are added, by one thread: then the
+ * rows need not leave the cache.  Several each look at all rows. */
+#define BLOCK 4096
+
+static enum tfd_code add_blocks(struct tfd_kctx *k, struct tfd_scatter_nd *nd,
+                                struct tfd_scatter *s, int64_t *rows,
+                                struct tfd_status *st)
 {
     const struct tfd_shape *shape = &k->in[3].shape;
-    struct tfd_scatter_nd nd;
-    int64_t bad;
+    const int64_t total = nd->count, block = s->count;
+    enum tfd_dtype dtype = k->in[1].dtype;
 
-    TFD_TRY(tfd_scatter_nd_make(&nd, shape, &k->in[0].shape, st));
-    bad = nd.count ? tfd_scatter_nd_rows(&nd, shape, &k->in[0], rows) : 0;
-    if (bad < nd.count)
-        return fail_outside(&k->in[0], bad, shape, st);
-    {
-        struct tfd_scatter s = {.to = tfd_tensor_data(&k->out[0]),
-                                .by = tfd_tensor_data(&k->in[1]),
-                                .rows = rows,
-                                .count = nd.count,
-                                .inner = 1,
-                                .limit = nd.limit};
+    s->rows = rows;
+    for (; nd->first < total && !tfd_halted(); nd->first += block) {
+        int64_t bad;
 
-        return tfd_scatter_run(k, TFD_SCATTER_ADD, k->in[1].dtype, &s, st);
+        s->count = nd->count = tfd_min(block, total - nd->first);
+        bad = tfd_scatter_nd_rows(nd, shape, &k->in[0], rows);
+        if (bad < nd->count)
+            return fail_outside(&k->in[0], nd->first + bad, shape, st);
+        s->by = tfd_element_of(tfd_tensor_data(&k->in[1]), dtype, nd->first);
+        TFD_TRY(tfd_scatter_run(k, TFD_SCATTER_ADD, dtype, s, st));
     }
+    return TFD_OK;
+}
+
+static enum tfd_code add_at(struct tfd_kctx *k, struct tfd_status *st)
+{
+    struct tfd_tensor rows = TFD_TENSOR_INIT;
+    struct tfd_shape vector = {1, {0}};
+    struct tfd_scatter s = {.to = tfd_tensor_data(&k->out[0]), .inner = 1};
+    struct tfd_scatter_nd nd;
+    enum tfd_code rc;
+
+    TFD_TRY(tfd_scatter_nd_make(&nd, &k->in[3].shape, &k->in[0].shape, st));
+    s.count = nd.count;
+    s.limit = nd.limit;
+    if (tfd_scatter_is_alone(k, &s, k->in[1].dtype))
+        s.count = tfd_min(s.count, BLOCK);
+    vector.dim[0] = s.count;
+    TFD_TRY(tfd_tensor_new(&rows, TFD_INT64, &vector, st));
+    rc = add_blocks(k, &nd, &s, tfd_tensor_data(&rows), st);
+    tfd_tensor_unref(&rows);
+    return rc;
 }
 
 static enum tfd_code sparse_add(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *b = &k->in[3];
-    struct tfd_tensor rows = TFD_TENSOR_INIT;
-    enum tfd_code rc;
 
     TFD_TRY(check_parts(k, st));
     TFD_TRY(check_shape(k, st));
@@ -125,10 +148,7 @@ static enum tfd_code sparse_add(struct tfd_kctx *k, struct tfd_status *st)
         TFD_TRY(tfd_elements_copy(b->dtype, tfd_tensor_data(&k->out[0]),
                                   tfd_tensor_data(b), tfd_tensor_elements(b),
                                   st));
-    TFD_TRY(tfd_tensor_new(&rows, TFD_INT64, &k->in[1].shape, st));
-    rc = add_at(k, tfd_tensor_data(&rows), st);
-    tfd_tensor_unref(&rows);
-    return rc;
+    return add_at(k, st);
 }
 
 static enum tfd_code like_dense(struct tfd_shape_ctx *s, struct tfd_status *st)
