@@ -17,6 +17,7 @@
 #include "kernels/state/variable.h"
 
 #define COUNTED_NS 50 /* of a string, or more */
+#define STRINGS_BETWEEN_LOOKS 4096
 
 static int64_t index_at(const struct tfd_tensor *t, int64_t i)
 {
@@ -177,6 +178,7 @@ struct job {
     const struct tfd_gather *plan;
     const struct tfd_tensor *x, *indices;
     tfd_rows_fn *copy; /* NULL: row by row, by tfd_elements_copy() */
+    bool strings;      /* rows are strings */
     void *y;
     int64_t block; /* rows between two looks at halt.h */
     int failed;    /* a code */
@@ -193,6 +195,28 @@ static void copy_bytes(struct job *j, int64_t to, int64_t from, int64_t at,
             (const char *)tfd_tensor_data(j->x) + (size_t)from * size, size,
             tfd_element_of(tfd_tensor_data(j->indices), j->indices->dtype, at),
             n);
+}
+
+/* Strings one by one: where the next ones lie the processor cannot know, and
+ * their memory is asked for before they are copied. */
+#define AHEAD 12
+
+static void copy_strings(struct job *j, int64_t to, int64_t from, int64_t at,
+                         int64_t n)
+{
+    const struct tfd_tstring *x =
+        (const struct tfd_tstring *)tfd_tensor_data(j->x) + from;
+    struct tfd_tstring *y = (struct tfd_tstring *)j->y + to;
+
+    for (int64_t i = 0; i < n; i++) {
+        enum tfd_code rc;
+
+        if (i < n - AHEAD)
+            __builtin_prefetch(&x[index_at(j->indices, at + i + AHEAD)]);
+        rc = tfd_tstring_copy(&y[i], &x[index_at(j->indices, at + i)], NULL);
+        if (rc != TFD_OK)
+            TFD_STORE_RELAXED(&j->failed, (int)rc);
+    }
 }
 
 static void copy_each(struct job *j, int64_t to, int64_t from, int64_t at,
@@ -225,8 +249,10 @@ static void copy_gathered(void *arg, int64_t begin, int64_t end)
         int64_t n = end - begin < p->count - i ? end - begin : p->count - i;
 
         n = n < j->block ? n : j->block;
-        (j->copy ? copy_bytes : copy_each)(j, begin, group * p->dim,
-                                           group / p->outer * p->count + i, n);
+        (j->copy      ? copy_bytes
+         : j->strings ? copy_strings
+                      : copy_each)(j, begin, group * p->dim,
+                                   group / p->outer * p->count + i, n);
         begin += n;
         i += n;
         if (i == p->count) {
@@ -256,6 +282,10 @@ static enum tfd_code gather_slices(struct tfd_kctx *k,
             j.copy = tfd_rows_gather(size, j.indices->dtype);
             j.block = (int64_t)(TFD_HALT_BLOCK_SIZE / size);
         }
+    }
+    if (x->dtype == TFD_STRING && p->inner == 1) {
+        j.strings = true;
+        j.block = STRINGS_BETWEEN_LOOKS;
     }
     tfd_kctx_parallel(k, p->batch * p->outer * p->count, cost, copy_gathered,
                       &j);
