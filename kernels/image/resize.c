@@ -10,6 +10,8 @@
 #include "kernels/core/gradient.h"
 #include "kernels/image/resize.h"
 
+#include <string.h>
+
 struct job {
     struct tfd_resize r;
     const struct tfd_resize_taps *columns;
@@ -18,13 +20,19 @@ struct job {
 
 /* ---- ResizeBilinear ------------------------------------------------------ */
 
+/* Three channels and the first of the next pixel, which is computed for nothing
+ * and then written by its own turn. */
+typedef float lanes __attribute__((vector_size(16)));
+#define LANES(p, TO) ((lanes){TO((p)[0]), TO((p)[1]), TO((p)[2]), TO((p)[3])})
+
 /* A pixel between four: left and right first, then top and bottom. */
 #define BILINEAR(name, T, TO)                                                \
     static inline __attribute__((always_inline)) void blend_##name(          \
-        const struct job *j, const T *top, const T *low, float weight,       \
-        int64_t depth, float *restrict y)                                    \
+        const struct job *j, int64_t first, const T *top, const T *low,      \
+        float weight, int64_t depth, float *restrict y)                      \
     {                                                                        \
-        for (int64_t x = 0; x < j->r.out[1]; x++, y += depth) {              \
+        y += first * depth;                                                  \
+        for (int64_t x = first; x < j->r.out[1]; x++, y += depth) {          \
             const struct tfd_resize_taps *t = &j->columns[x];                \
             const int64_t left = t->at[0] * depth, right = t->at[1] * depth; \
             const float across = t->weight[1];                               \
@@ -39,19 +47,48 @@ struct job {
         }                                                                    \
     }                                                                        \
                                                                              \
+    /* Those that have a next pixel, in the result and in the image. */      \
+    static int64_t blend_lanes_##name(const struct job *j, const T *top,     \
+                                      const T *low, float weight, float *y)  \
+    {                                                                        \
+        const int64_t last = j->r.in[1] - 1;                                 \
+        int64_t x = 0;                                                       \
+                                                                             \
+        for (; x + 1 < j->r.out[1]; x++, y += 3) {                           \
+            const struct tfd_resize_taps *t = &j->columns[x];                \
+            const int64_t left = t->at[0] * 3, right = t->at[1] * 3;         \
+            const float across = t->weight[1];                               \
+            lanes a, b;                                                      \
+                                                                             \
+            if (t->at[0] >= last || t->at[1] >= last)                        \
+                break;                                                       \
+            a = LANES(top + left, TO);                                       \
+            b = LANES(low + left, TO);                                       \
+            a += (LANES(top + right, TO) - a) * across;                      \
+            b += (LANES(low + right, TO) - b) * across;                      \
+            a += (b - a) * weight;                                           \
+            memcpy(y, &a, sizeof(a));                                        \
+        }                                                                    \
+        return x;                                                            \
+    }                                                                        \
+                                                                             \
     static void blend_row_##name(const struct job *j, const T *image,        \
                                  const struct tfd_resize_taps *t, float *y)  \
     {                                                                        \
         const int64_t line = j->r.in[1] * j->r.channels;                     \
         const T *top = image + t->at[0] * line,                              \
                 *low = image + t->at[1] * line;                              \
+        const float weight = t->weight[1];                                   \
+        int64_t first = 0;                                                   \
                                                                              \
+        if (j->r.channels == 3 && sizeof(T) == sizeof(float))                \
+            first = blend_lanes_##name(j, top, low, weight, y);              \
         if (j->r.channels == 3)                                              \
-            blend_##name(j, top, low, t->weight[1], 3, y);                   \
+            blend_##name(j, first, top, low, weight, 3, y);                  \
         else if (j->r.channels == 1)                                         \
-            blend_##name(j, top, low, t->weight[1], 1, y);                   \
+            blend_##name(j, 0, top, low, weight, 1, y);                      \
         else                                                                 \
-            blend_##name(j, top, low, t->weight[1], j->r.channels, y);       \
+            blend_##name(j, 0, top, low, weight, j->r.channels, y);          \
     }                                                                        \
                                                                              \
     static void bilinear_##name(void *arg, int64_t begin, int64_t end)       \
