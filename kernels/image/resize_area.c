@@ -9,6 +9,8 @@
 #include "kernels/core/families.h"
 #include "kernels/image/resize.h"
 
+#include <string.h>
+
 /* The first pixel, `inner` whole ones behind it, and the last one, if there are
  * several.  A span may stand out of the image by rounding; then the image's
  * last pixel counts again, `again` times as a whole one. */
@@ -54,6 +56,18 @@ static struct span span_at(int64_t i, float scale, int64_t width)
 
 #define FEW 4 /* channels */
 
+typedef float lanes __attribute__((vector_size(16)));
+#define LANES(p, TO) ((lanes){TO((p)[0]), TO((p)[1]), TO((p)[2]), TO((p)[3])})
+
+/* Rows of the image that a row of the result covers, where they are few. */
+#define LINES_MAX 8
+
+struct lines {
+    const void *row[LINES_MAX];
+    float weight[LINES_MAX];
+    int count;
+};
+
 #define AREA(name, T, TO)                                                      \
     static inline __attribute__((always_inline)) float sum_of_##name(          \
         const T *row, int64_t depth, int64_t width, const struct span *s)      \
@@ -72,13 +86,14 @@ static struct span span_at(int64_t i, float scale, int64_t width)
                                                                                \
     /* Of a few channels the sums of a pixel stay in registers. */             \
     static inline __attribute__((always_inline)) void add_few_##name(          \
-        const struct job *j, const T *row, int depth, float weight,            \
-        float *restrict y)                                                     \
+        const struct job *j, int64_t from, const T *row, int depth,            \
+        float weight, float *restrict y)                                       \
     {                                                                          \
         const T *end = row + (j->r.in[1] - 1) * depth;                         \
-        const struct span *s = j->columns;                                     \
+        const struct span *s = j->columns + from;                              \
                                                                                \
-        for (int64_t n = j->r.out[1]; n > 0; n--, y += depth, s++) {           \
+        y += from * depth;                                                     \
+        for (int64_t n = j->r.out[1] - from; n > 0; n--, y += depth, s++) {    \
             const T *x = row + s->first_at * depth;                            \
             float sum[FEW];                                                    \
                                                                                \
@@ -98,22 +113,75 @@ static struct span span_at(int64_t i, float scale, int64_t width)
         }                                                                      \
     }                                                                          \
                                                                                \
-    static void add_row_##name(const struct job *j, const T *row,              \
-                               int64_t depth, float weight, float *y)          \
+    static void add_row_##name(const struct job *j, int64_t from,              \
+                               const T *row, int64_t depth, float weight,      \
+                               float *y)                                       \
     {                                                                          \
         const struct span *s = j->columns;                                     \
                                                                                \
         if (depth == 1)                                                        \
-            add_few_##name(j, row, 1, weight, y);                              \
+            add_few_##name(j, from, row, 1, weight, y);                        \
         else if (depth == 3)                                                   \
-            add_few_##name(j, row, 3, weight, y);                              \
+            add_few_##name(j, from, row, 3, weight, y);                        \
         else if (depth == 4)                                                   \
-            add_few_##name(j, row, 4, weight, y);                              \
+            add_few_##name(j, from, row, 4, weight, y);                        \
         else                                                                   \
             for (int64_t x = 0; x < j->r.out[1]; x++, y += depth, s++)         \
                 for (int64_t c = 0; c < depth; c++)                            \
                     y[c] +=                                                    \
                         sum_of_##name(row + c, depth, j->r.in[1], s) * weight; \
+    }                                                                          \
+                                                                               \
+    /* Of three channels, with the first of the next pixel, for nothing: it is \
+     * written by its own turn.  Those that have a next pixel in the result    \
+     * and in the image; how many. */                                          \
+    static int64_t area_lanes_##name(const struct job *j,                      \
+                                     const struct lines *l, float *y)          \
+    {                                                                          \
+        const struct span *s = j->columns;                                     \
+        int64_t x = 0;                                                         \
+                                                                               \
+        for (;                                                                 \
+             x + 1 < j->r.out[1] && s->last_at + 1 < j->r.in[1] && !s->again;  \
+             x++, s++, y += 3) {                                               \
+            lanes all = {0};                                                   \
+                                                                               \
+            for (int v = 0; v < l->count; v++) {                               \
+                const T *at = (const T *)l->row[v] + s->first_at * 3;          \
+                lanes sum = LANES(at, TO) * s->first;                          \
+                                                                               \
+                for (int64_t i = 0; i < s->inner; i++) {                       \
+                    at += 3;                                                   \
+                    sum += LANES(at, TO);                                      \
+                }                                                              \
+                at = (const T *)l->row[v] + s->last_at * 3;                    \
+                if (s->several)                                                \
+                    sum += LANES(at, TO) * s->last;                            \
+                all += sum * l->weight[v];                                     \
+            }                                                                  \
+            all *= j->scale;                                                   \
+            memcpy(y, &all, sizeof(all));                                      \
+        }                                                                      \
+        return x;                                                              \
+    }                                                                          \
+                                                                               \
+    static int64_t area_few_##name(const struct job *j, const T *image,        \
+                                   int64_t i, float *y)                        \
+    {                                                                          \
+        const float scale = j->r.scale[0];                                     \
+        const float at = (float)i * scale, to = (float)(i + 1) * scale;        \
+        const int64_t begin = (int64_t)floorf(at), end = (int64_t)ceilf(to);   \
+        struct lines l = {.count = 0};                                         \
+                                                                               \
+        if (j->r.channels != 3 || sizeof(T) != sizeof(float) ||                \
+            end - begin > LINES_MAX)                                           \
+            return 0;                                                          \
+        for (int64_t v = begin; v < end; v++) {                                \
+            l.row[l.count] =                                                   \
+                image + tfd_resize_bound(v, j->r.in[0]) * j->r.in[1] * 3;      \
+            l.weight[l.count++] = part(v, at, to, scale);                      \
+        }                                                                      \
+        return area_lanes_##name(j, &l, y);                                    \
     }                                                                          \
                                                                                \
     static void area_row_##name(const struct job *j, const T *image,           \
@@ -122,17 +190,18 @@ static struct span span_at(int64_t i, float scale, int64_t width)
         const int64_t depth = j->r.channels, n = j->r.out[1] * depth;          \
         const float scale = j->r.scale[0];                                     \
         const float at = (float)i * scale, to = (float)(i + 1) * scale;        \
+        const int64_t from = area_few_##name(j, image, i, y);                  \
                                                                                \
-        for (int64_t e = 0; e < n; e++)                                        \
+        for (int64_t e = from * depth; e < n; e++)                             \
             y[e] = 0;                                                          \
         for (int64_t v = (int64_t)floorf(at);                                  \
              v < (int64_t)ceilf(to) && !tfd_halted(); v++) {                   \
             const T *row =                                                     \
                 image + tfd_resize_bound(v, j->r.in[0]) * j->r.in[1] * depth;  \
                                                                                \
-            add_row_##name(j, row, depth, part(v, at, to, scale), y);          \
+            add_row_##name(j, from, row, depth, part(v, at, to, scale), y);    \
         }                                                                      \
-        for (int64_t e = 0; e < n; e++)                                        \
+        for (int64_t e = from * depth; e < n; e++)                             \
             y[e] *= j->scale;                                                  \
     }                                                                          \
                                                                                \
@@ -141,7 +210,7 @@ static struct span span_at(int64_t i, float scale, int64_t width)
         const struct job *j = arg;                                             \
         const int64_t high = j->r.out[0], depth = j->r.channels;               \
                                                                                \
-        for (int64_t i = begin; i < end; i++)                                  \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++)                 \
             area_row_##name(j,                                                 \
                             (const T *)j->r.x +                                \
                                 i / high * j->r.in[0] * j->r.in[1] * depth,    \
