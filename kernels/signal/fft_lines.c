@@ -12,6 +12,8 @@
 
 /* Lines whose cells take more are transformed one by one. */
 #define COLUMNS_SIZE_MAX ((size_t)16 << 20)
+/* And rows that are convolved: they leave the cache. */
+#define CONVOLVED_SIZE_MAX ((size_t)192 << 10)
 /* So many bytes of rows are transformed at once. */
 #define ROWS_SIZE_MAX ((size_t)4 << 10)
 
@@ -126,12 +128,16 @@ static int cost_of_line(int64_t length)
 }
 
 /* Rows that can be transformed on vectors are, one by one: their cells take a
- * part of the cache that lanes would take, and are transposed once. */
+ * part of the cache that lanes would take, and are transposed once.  But for
+ * convolutions, where gathering numbers takes longer, if there are enough. */
 static void choose_way(struct job *j)
 {
     const struct tfd_fft_plan *p = j->plan;
     const size_t size = (size_t)p->length * sizeof(double) * 2;
-    const bool alone = p->part || (p->inner && p->inner->part);
+    const bool alone =
+        p->part || (p->inner && p->inner->part &&
+                    (j->count < j->copy->lanes ||
+                     size * (size_t)j->copy->lanes > CONVOLVED_SIZE_MAX));
     const bool rows = j->lines->from.stride[j->lines->axis] == 1;
     int at_once = (int)(ROWS_SIZE_MAX / size);
 
