@@ -14,6 +14,7 @@
 #include "kernels/layout/rows.h"
 #include "kernels/index/scatter.h"
 #include "kernels/sparse/sparse_order.h"
+#include "kernels/sparse/sparse_pick.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -209,7 +210,7 @@ static enum tfd_code find_row_places(struct tfd_kctx *k, struct filling *f,
     empty = tfd_tensor_data(&k->out[2]);
     f->place = tfd_tensor_data(&k->out[3]);
     for (int64_t row = 0; row < f->rows; row++) {
-        if (tfd_halted())
+        if (tfd_sparse_stops(row))
             return tfd_halt_fail(st);
         empty[row] = f->begin[row + 1] == 0;
         at += f->begin[row + 1] + empty[row];
