@@ -16,7 +16,7 @@
 #define COST_MAX 100000000
 
 /* Of tfd_kctx_parallel(). */
-static int cost_of(int64_t numbers)
+static int cost_of_numbers(int64_t numbers)
 {
     return numbers < COST_MAX ? (int)numbers / 2 + 1 : COST_MAX;
 }
@@ -81,7 +81,8 @@ void tfd_fake_quantize(struct tfd_kctx *k, struct tfd_fake_job *j)
 {
     if (j->ranges)
         tfd_kctx_parallel(k, j->n / j->ranges->channels,
-                          cost_of(2 * j->ranges->channels), quantize_rows, j);
+                          cost_of_numbers(2 * j->ranges->channels),
+                          quantize_rows, j);
     else
         tfd_kctx_parallel_bytes(k, j->n, 8, quantize, j);
 }
@@ -231,7 +232,7 @@ static enum tfd_code sum_one(struct tfd_kctx *k, const struct tfd_fake_job *j,
 
     TFD_TRY(new_sums(2 * blocks, sizeof(double), &room, st));
     s.blocks = room->data;
-    tfd_kctx_parallel(k, blocks, cost_of(BLOCK), back_one, &s);
+    tfd_kctx_parallel(k, blocks, cost_of_numbers(BLOCK), back_one, &s);
     for (int64_t b = 0; b < 2 * blocks; b++)
         sum[b % 2] += s.blocks[b];
     tfd_buffer_unref(room);
@@ -252,11 +253,11 @@ static enum tfd_code sum_rows(struct tfd_kctx *k, const struct tfd_fake_job *j,
     struct tfd_fake_job part = *j;
     struct tfd_buffer *room;
 
-    tfd_kctx_parallel(k, rows, cost_of(channels), inside_rows, &part);
+    tfd_kctx_parallel(k, rows, cost_of_numbers(channels), inside_rows, &part);
     TFD_TRY(new_sums(j->n, sizeof(float), &room, st));
     part.y = room->data;
     for (int i = 0; i < 2; i++) {
-        tfd_kctx_parallel(k, rows, cost_of(channels), loops[i], &part);
+        tfd_kctx_parallel(k, rows, cost_of_numbers(channels), loops[i], &part);
         tfd_reduce_view(k, tfd_reduce_sum(TFD_FLOAT), &view, reduced,
                         sizeof(float), part.y, out[i]);
     }

@@ -73,7 +73,7 @@ static bool find_factors(int64_t n, int64_t *factor, int *count)
 }
 
 /* What a transform of this length takes; -1: its factors are too large. */
-static int64_t cost_of(int64_t n)
+static int64_t cost_of_length(int64_t n)
 {
     int64_t factor[TFD_FFT_FACTORS_MAX], cost = 0;
     int count;
@@ -93,10 +93,10 @@ static int64_t good_length(int64_t n)
 
     while (best < n)
         best *= 2;
-    least = cost_of(best);
+    least = cost_of_length(best);
     for (int64_t m = (n + unit - 1) / unit * unit, end = best; m < end;
          m += unit) {
-        int64_t cost = cost_of(m);
+        int64_t cost = cost_of_length(m);
 
         if (cost < 0 || cost >= least)
             continue;
@@ -343,9 +343,10 @@ static bool make_prime(struct tfd_fft_plan *p)
 /* Rader's is of half of Bluestein's length. */
 static bool by_prime(int64_t n)
 {
-    int64_t cost = cost_of(n - 1);
+    int64_t cost = cost_of_length(n - 1);
 
-    return cost >= 0 && is_prime(n) && cost <= cost_of(good_length(2 * n - 1));
+    return cost >= 0 && is_prime(n) &&
+           cost <= cost_of_length(good_length(2 * n - 1));
 }
 
 static bool complete_plan(struct tfd_fft_plan *p)
