@@ -59,6 +59,17 @@ extern const struct tfd_fft_copy tfd_fft_lanes_usual, tfd_fft_lanes_avx2,
 
 const struct tfd_fft_copy *tfd_fft_lanes_copy(void);
 
+/* Numbers in so many pairs of arrays: cells go to and fro, and a convolution's,
+ * too; a row has its parts, too. */
+static inline size_t tfd_fft_lanes_arrays(const struct tfd_fft_plan *p,
+                                          size_t count)
+{
+    size_t n = (size_t)p->length + 16;
+    size_t m = p->inner ? (size_t)p->inner->length + 16 : 0;
+
+    return 2 * count * (n + m);
+}
+
 /* Numbers that lanes need as memory, and each row. */
 size_t tfd_fft_lanes_memory(const struct tfd_fft_plan *p);
 size_t tfd_fft_row_memory(const struct tfd_fft_plan *p);
