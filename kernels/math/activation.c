@@ -151,14 +151,13 @@ LOOPS(TFD_UNARY_WIDE, TFD_BINARY_WIDE, DOUBLE, double)
 #define STEPS_NARROW(NARROW, function, name, T)              \
     NARROW(function##_##name, name, function##_steps_##name) \
     NARROW(function##_grad_##name, name, function##_grad_steps_##name)
-#define STEPS(ROWS, X)                        \
-    ROWS(X, elu, HALF, tfd_half)              \
-    ROWS(X, selu, HALF, tfd_half)             \
-    ROWS(X, softplus, HALF, tfd_half)         \
-    ROWS(X, elu, BFLOAT16, tfd_bfloat16)      \
-    ROWS(X, selu, BFLOAT16, tfd_bfloat16)     \
-    ROWS(X, softplus, BFLOAT16, tfd_bfloat16) \
-    ROWS(X, softsign, BFLOAT16, tfd_bfloat16)
+#define STEPS(ROWS, X)                    \
+    ROWS(X, elu, HALF, tfd_half)          \
+    ROWS(X, selu, HALF, tfd_half)         \
+    ROWS(X, softplus, HALF, tfd_half)     \
+    ROWS(X, elu, BFLOAT16, tfd_bfloat16)  \
+    ROWS(X, selu, BFLOAT16, tfd_bfloat16) \
+    ROWS(X, softplus, BFLOAT16, tfd_bfloat16)
 
 STEPS(STEPS_OF_ONE, TFD_UNARY_WIDE)
 STEPS(STEPS_OF_TWO, TFD_BINARY_WIDE)
@@ -168,12 +167,23 @@ STEPS(STEPS_NARROW, TFD_NARROW_LOOP)
 #define SOFTSIGN(x) ((x) / SIZE_AND_1(x))
 #define SOFTSIGN_GRAD(dy, x) ((dy) / (SIZE_AND_1(x) * SIZE_AND_1(x)))
 
-TFD_UNARY_WIDE(softsign_steps_HALF, float, float, softsign_of_tfd_half)
-TFD_BINARY_WIDE(softsign_grad_steps_HALF, float, float,
-                softsign_grad_of_tfd_half)
-TFD_HALF_LOOP(softsign_HALF, UNARY, SOFTSIGN, softsign_steps_HALF)
-TFD_HALF_LOOP(softsign_grad_HALF, BINARY, SOFTSIGN_GRAD,
+#define SIZE_AND_1_LANES(R, x) R(_mm512_abs_ps(x) + 1.0f)
+#define SOFTSIGN_LANES(R, x) ((x) / SIZE_AND_1_LANES(R, x))
+#define SOFTSIGN_GRAD_LANES(R, dy, x) \
+    ((dy) / R(SIZE_AND_1_LANES(R, x) * SIZE_AND_1_LANES(R, x)))
+
+STEPS_OF_ONE(TFD_UNARY_WIDE, softsign, HALF, tfd_half)
+STEPS_OF_TWO(TFD_BINARY_WIDE, softsign, HALF, tfd_half)
+STEPS_OF_ONE(TFD_UNARY_WIDE, softsign, BFLOAT16, tfd_bfloat16)
+STEPS_OF_TWO(TFD_BINARY_WIDE, softsign, BFLOAT16, tfd_bfloat16)
+TFD_HALF_LOOP(softsign_HALF, UNARY, SOFTSIGN, SOFTSIGN_LANES,
+              softsign_steps_HALF)
+TFD_HALF_LOOP(softsign_grad_HALF, BINARY, SOFTSIGN_GRAD, SOFTSIGN_GRAD_LANES,
               softsign_grad_steps_HALF)
+TFD_LANES_OR(softsign_BFLOAT16, BFLOAT16, UNARY, SOFTSIGN_LANES,
+             softsign_steps_BFLOAT16)
+TFD_LANES_OR(softsign_grad_BFLOAT16, BFLOAT16, BINARY, SOFTSIGN_GRAD_LANES,
+             softsign_grad_steps_BFLOAT16)
 
 /* ---- Relu6 --------------------------------------------------------------- */
 

@@ -149,15 +149,6 @@ LOOPS_SQUARED(TFD_BINARY_SIMD, INT64, int64_t)
     LOOPS_SQUARED(TFD_BINARY_SIMD, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 
-TFD_NARROW_AS_FLOAT(add, BFLOAT16)
-TFD_NARROW_AS_FLOAT(sub, BFLOAT16)
-TFD_NARROW_AS_FLOAT(mul, BFLOAT16)
-TFD_NARROW_AS_FLOAT(max, BFLOAT16)
-TFD_NARROW_AS_FLOAT(min, BFLOAT16)
-TFD_BINARY_WIDE(loop_squared_steps_BFLOAT16, float, float,
-                squared_steps_BFLOAT16)
-TFD_NARROW_LOOP(loop_squared_BFLOAT16, BFLOAT16, loop_squared_steps_BFLOAT16)
-
 #define ADD(a, b) ((a) + (b))
 #define SUB(a, b) ((a) - (b))
 #define MUL(a, b) ((a) * (b))
@@ -165,13 +156,30 @@ TFD_NARROW_LOOP(loop_squared_BFLOAT16, BFLOAT16, loop_squared_steps_BFLOAT16)
 #define MIN(a, b) ((a) != (a) || (a) < (b) ? (a) : (b))
 #define SQUARED(a, b) (((a) - (b)) * ((a) - (b)))
 
-TFD_HALF_LOOP(loop_add_HALF, BINARY, ADD, loop_add_FLOAT)
-TFD_HALF_LOOP(loop_sub_HALF, BINARY, SUB, loop_sub_FLOAT)
-TFD_HALF_LOOP(loop_mul_HALF, BINARY, MUL, loop_mul_FLOAT)
-TFD_HALF_LOOP(loop_max_HALF, BINARY, MAX, loop_max_FLOAT)
-TFD_HALF_LOOP(loop_min_HALF, BINARY, MIN, loop_min_FLOAT)
+/* Of vectors of floats: see TFD_LANES_LOOP.  Of two of which one is NaN the
+ * processor's order takes the second. */
+#define ADD_LANES(R, a, b) ADD(a, b)
+#define SUB_LANES(R, a, b) SUB(a, b)
+#define MUL_LANES(R, a, b) MUL(a, b)
+#define MAX_LANES(R, a, b) TFD_LANES_UNLESS_NAN(a, _mm512_max_ps(a, b))
+#define MIN_LANES(R, a, b) TFD_LANES_UNLESS_NAN(a, _mm512_min_ps(a, b))
+#define SQUARED_LANES(R, a, b) (R((a) - (b)) * R((a) - (b)))
+
 TFD_BINARY_WIDE(loop_squared_steps_HALF, float, float, squared_steps_HALF)
-TFD_HALF_LOOP(loop_squared_HALF, BINARY, SQUARED, loop_squared_steps_HALF)
+TFD_BINARY_WIDE(loop_squared_steps_BFLOAT16, float, float,
+                squared_steps_BFLOAT16)
+
+#define LOOPS_NARROW(function, F, half_wide, bfloat16_wide)                \
+    TFD_HALF_LOOP(loop_##function##_HALF, BINARY, F, F##_LANES, half_wide) \
+    TFD_LANES_OR(loop_##function##_BFLOAT16, BFLOAT16, BINARY, F##_LANES,  \
+                 bfloat16_wide)
+LOOPS_NARROW(add, ADD, loop_add_FLOAT, loop_add_FLOAT)
+LOOPS_NARROW(sub, SUB, loop_sub_FLOAT, loop_sub_FLOAT)
+LOOPS_NARROW(mul, MUL, loop_mul_FLOAT, loop_mul_FLOAT)
+LOOPS_NARROW(max, MAX, loop_max_FLOAT, loop_max_FLOAT)
+LOOPS_NARROW(min, MIN, loop_min_FLOAT, loop_min_FLOAT)
+LOOPS_NARROW(squared, SQUARED, loop_squared_steps_HALF,
+             loop_squared_steps_BFLOAT16)
 
 /* Products put vectors together anew, of which long ones need half as many. */
 #define LOOPS_COMPLEX(name, number, T)                 \

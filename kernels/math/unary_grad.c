@@ -108,10 +108,11 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
 /* Of floats that hold halves or bfloat16. */
 #define ROW_STEPS(X, function, name, T) \
     X(loop_##function##_steps_##name, float, float, function##_of_##name)
-#define ROW_BFLOAT16(X, function, name, T) \
-    X(loop_##function##_##name, name, loop_##function##_steps_##name)
-#define ROW_HALF(X, function, name, T)                     \
-    X(loop_##function##_##name, BINARY, function##_native, \
+#define ROW_BFLOAT16(X, function, name, T)                      \
+    X(loop_##function##_##name, name, BINARY, function##_lanes, \
+      loop_##function##_steps_##name)
+#define ROW_HALF(X, function, name, T)                                       \
+    X(loop_##function##_##name, BINARY, function##_native, function##_lanes, \
       loop_##function##_steps_##name)
 
 #define HALF(x) ((tfd_simd_half)(x))
@@ -123,12 +124,23 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
     (((dy) == 0) | (PART(y, dy) == 0) ? 0 : PART(y, dy) * ((y) * (y)))
 #define reciprocal_native(y, dy) ((dy) == 0 ? 0 : -(dy) * ((y) * (y)))
 
+/* Of vectors of floats: see TFD_LANES_LOOP. */
+#define sigmoid_lanes(R, y, dy) ((dy)*R((y)*R(1.0f - (y))))
+#define tanh_lanes(R, y, dy) ((dy)*R(1.0f - R((y) * (y))))
+#define sqrt_lanes(R, y, dy) TFD_LANES_UNLESS_0(dy, (dy)*R(0.5f / (y)))
+#define PART_LANES(R, y, dy) R(R(-0.5f * (dy)) * (y))
+#define rsqrt_lanes(R, y, dy)                        \
+    TFD_LANES_UNLESS_0(                              \
+        dy, TFD_LANES_UNLESS_0(PART_LANES(R, y, dy), \
+                               PART_LANES(R, y, dy) * R((y) * (y))))
+#define reciprocal_lanes(R, y, dy) TFD_LANES_UNLESS_0(dy, -(dy)*R((y) * (y)))
+
 FUNCTIONS(ROW_REAL, TFD_BINARY_SIMD, FLOAT, float)
 FUNCTIONS(ROW_REAL, TFD_BINARY_SIMD, DOUBLE, double)
 FUNCTIONS(ROW_STEPS, TFD_BINARY_WIDE, HALF, tfd_half)
 FUNCTIONS(ROW_STEPS, TFD_BINARY_WIDE, BFLOAT16, tfd_bfloat16)
 FUNCTIONS(ROW_HALF, TFD_HALF_LOOP, HALF, tfd_half)
-FUNCTIONS(ROW_BFLOAT16, TFD_NARROW_LOOP, BFLOAT16, tfd_bfloat16)
+FUNCTIONS(ROW_BFLOAT16, TFD_LANES_OR, BFLOAT16, tfd_bfloat16)
 FUNCTIONS(ROW_COMPLEX, TFD_BINARY_LOOP, COMPLEX64, tfd_complex64)
 FUNCTIONS(ROW_COMPLEX, TFD_BINARY_LOOP, COMPLEX128, tfd_complex128)
 

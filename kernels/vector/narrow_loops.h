@@ -14,7 +14,7 @@
 #ifndef TFD_KERNELS_NARROW_LOOPS_H
 #define TFD_KERNELS_NARROW_LOOPS_H
 
-#include "kernels/core/elementwise.h"
+#include "kernels/vector/narrow_lanes.h"
 
 /* Runs `wide`, a loop over a struct tfd_row of floats, over elements
  * [begin, end) of one of type t; the results are of type t, too. */
@@ -46,18 +46,37 @@ void tfd_narrow_test(enum tfd_dtype t, tfd_range_fn *wide,
 #define TFD_NARROW_TEST_AS_FLOAT(function, name) \
     TFD_NARROW_TEST(loop_##function##_##name, name, loop_##function##_FLOAT)
 
-/* A loop of halves by FUNCTION, a macro of one (UNARY) or two (BINARY) numbers
+/* TFD_LANES_LOOP(), see narrow_lanes.h, or `wide` by blocks. */
+#if defined(__x86_64__)
+#define TFD_LANES_OR(name, dtype, ARITY, FUNCTION, wide)          \
+    TFD_LANES_LOOP(name##_lanes, dtype, ARITY, FUNCTION)          \
+    static void name(void *arg, int64_t begin, int64_t end)       \
+    {                                                             \
+        if (tfd_simd_has_avx512())                                \
+            name##_lanes(arg, begin, end);                        \
+        else                                                      \
+            tfd_narrow_row(TFD_##dtype, (wide), arg, begin, end); \
+    }
+#else
+#define TFD_LANES_OR(name, dtype, ARITY, FUNCTION, wide) \
+    TFD_NARROW_LOOP(name, dtype, wide)
+#endif
+
+/* A loop of halves by NATIVE, a macro of one (UNARY) or two (BINARY) numbers
  * of type tfd_simd_half whose every operation is rounded, where the processor
- * has those; else by `wide`.  The bits are the same: a float has more than
- * twice the bits of a half, so rounding a sum, product or quotient of halves to
- * it first changes nothing. */
-#define TFD_HALF_LOOP(name, ARITY, FUNCTION, wide) \
-    TFD_HALF_TO(name, tfd_simd_half, tfd_narrow_row, ARITY, FUNCTION, wide)
-#define TFD_HALF_TEST(name, ARITY, FUNCTION, wide) \
-    TFD_HALF_TO(name, tfd_bool, tfd_narrow_test, ARITY, FUNCTION, wide)
+ * has those; else by LANES, as above.  The bits are the same: a float has more
+ * than twice the bits of a half, so rounding a sum, product or quotient of
+ * halves to it first changes nothing. */
+#define TFD_HALF_LOOP(name, ARITY, NATIVE, LANES, wide)      \
+    TFD_LANES_OR(name##_otherwise, HALF, ARITY, LANES, wide) \
+    TFD_HALF_TO(name, tfd_simd_half, name##_otherwise, ARITY, NATIVE)
+/* The same into bool, without LANES. */
+#define TFD_HALF_TEST(name, ARITY, NATIVE, wide)  \
+    TFD_NARROW_TEST(name##_otherwise, HALF, wide) \
+    TFD_HALF_TO(name, tfd_bool, name##_otherwise, ARITY, NATIVE)
 
 #ifdef TFD_SIMD_FP16
-#define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION, wide)           \
+#define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION)                 \
     TFD_##ARITY##_EACH(__attribute__((target(TFD_SIMD_FP16))), name,      \
                        tfd_simd_half, TY, FUNCTION)                       \
         __attribute__((target(TFD_SIMD_FP16))) static void name##_native( \
@@ -70,13 +89,13 @@ void tfd_narrow_test(enum tfd_dtype t, tfd_range_fn *wide,
         if (tfd_simd_has_fp16())                                          \
             name##_native(arg, begin, end);                               \
         else                                                              \
-            otherwise(TFD_HALF, (wide), arg, begin, end);                 \
+            otherwise(arg, begin, end);                                   \
     }
 #else
-#define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION, wide) \
-    static void name(void *arg, int64_t begin, int64_t end)     \
-    {                                                           \
-        otherwise(TFD_HALF, (wide), arg, begin, end);           \
+#define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION)   \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        otherwise(arg, begin, end);                         \
     }
 #endif
 

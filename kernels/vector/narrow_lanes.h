@@ -1,0 +1,203 @@
+/*
+ * narrow_lanes.h - elementwise loops of half and bfloat16 in registers of
+ * AVX-512: 16 numbers are widened to floats, computed and rounded without going
+ * through memory in between.
+ *
+ *     TFD_LANES_LOOP(loop_add_HALF_lanes, HALF, BINARY, ADD)
+ *
+ * ADD(R, a, b), or SQUARE(R, a) where UNARY, is a macro of vectors of floats;
+ * R rounds one to the type, for a result in between that TensorFlow rounds.
+ * The bits are those of half.h.  The loops are for processors of which
+ * tfd_simd_has_avx512() holds; on other architectures nothing is made.
+ *
+ * Threads: as other elementwise loops.
+ */
+#ifndef TFD_KERNELS_NARROW_LANES_H
+#define TFD_KERNELS_NARROW_LANES_H
+
+#include "kernels/core/elementwise.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+enum { TFD_LANES = 16 };
+
+#define TFD_LANES_TARGET __attribute__((target(TFD_SIMD_AVX512)))
+#define TFD_LANES_INLINE TFD_LANES_TARGET TFD_EACH_INLINE
+
+typedef __m512 tfd_lanes_unary(__m512 a);
+typedef __m512 tfd_lanes_binary(__m512 a, __m512 b);
+
+/* ---- Conversions --------------------------------------------------------- */
+
+TFD_LANES_INLINE __m256i tfd_lanes_to_HALF(__m512 x)
+{
+    return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+TFD_LANES_INLINE __m512 tfd_lanes_of_HALF(__m256i x)
+{
+    return _mm512_cvtph_ps(x);
+}
+
+TFD_LANES_INLINE __m512 tfd_lanes_round_HALF(__m512 x)
+{
+    return tfd_lanes_of_HALF(tfd_lanes_to_HALF(x));
+}
+
+/* Rounded in the upper half of each float; what the lower ones hold is left. */
+TFD_LANES_INLINE __m512i tfd_lanes_upper_halves(__m512 x)
+{
+    const __m512i bits = _mm512_castps_si512(x);
+    const __m512i odd =
+        _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i near = _mm512_add_epi32(
+        _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+
+    return _mm512_mask_mov_epi32(near, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q),
+                                 _mm512_set1_epi32(0x7fc00000));
+}
+
+TFD_LANES_INLINE __m256i tfd_lanes_to_BFLOAT16(__m512 x)
+{
+    return _mm512_cvtepi32_epi16(
+        _mm512_srli_epi32(tfd_lanes_upper_halves(x), 16));
+}
+
+TFD_LANES_INLINE __m512 tfd_lanes_of_BFLOAT16(__m256i x)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
+}
+
+TFD_LANES_INLINE __m512 tfd_lanes_round_BFLOAT16(__m512 x)
+{
+    return _mm512_castsi512_ps(_mm512_and_si512(
+        tfd_lanes_upper_halves(x), _mm512_set1_epi32(INT32_C(-65536))));
+}
+
+TFD_LANES_INLINE __m512 tfd_lanes_widen(enum tfd_dtype t, __m256i x)
+{
+    return t == TFD_HALF ? tfd_lanes_of_HALF(x) : tfd_lanes_of_BFLOAT16(x);
+}
+
+/* The n numbers at x, of at most 16; the same one 16 times where it stands for
+ * all. */
+TFD_LANES_INLINE __m512 tfd_lanes_load(enum tfd_dtype t, const uint16_t *x,
+                                       int64_t n)
+{
+    if (n == TFD_LANES)
+        return tfd_lanes_widen(
+            t, _mm256_loadu_si256((const __m256i *)(const void *)x));
+    return tfd_lanes_widen(
+        t, _mm256_maskz_loadu_epi16((__mmask16)((1u << n) - 1), x));
+}
+
+TFD_LANES_INLINE __m512 tfd_lanes_all(enum tfd_dtype t, const uint16_t *x)
+{
+    return tfd_lanes_widen(t, _mm256_set1_epi16((int16_t)*x));
+}
+
+TFD_LANES_INLINE void tfd_lanes_store(enum tfd_dtype t, uint16_t *y, __m512 x,
+                                      int64_t n)
+{
+    const __m256i rounded =
+        t == TFD_HALF ? tfd_lanes_to_HALF(x) : tfd_lanes_to_BFLOAT16(x);
+
+    if (n == TFD_LANES)
+        _mm256_storeu_si256((__m256i *)(void *)y, rounded);
+    else
+        _mm256_mask_storeu_epi16(y, (__mmask16)((1u << n) - 1), rounded);
+}
+
+/* ---- Steps of functions -------------------------------------------------- */
+
+/* The value, and 0 where x is 0. */
+#define TFD_LANES_UNLESS_0(x, value) \
+    _mm512_maskz_mov_ps(             \
+        _mm512_cmp_ps_mask((x), _mm512_setzero_ps(), _CMP_NEQ_UQ), (value))
+/* The value, and x where that is NaN. */
+#define TFD_LANES_UNLESS_NAN(x, value) \
+    _mm512_mask_mov_ps((value), _mm512_cmp_ps_mask((x), (x), _CMP_UNORD_Q), (x))
+
+/* ---- Loops --------------------------------------------------------------- */
+
+TFD_LANES_INLINE void tfd_lanes_each1(enum tfd_dtype t, const struct tfd_row *r,
+                                      int64_t begin, int64_t end,
+                                      tfd_lanes_unary *f)
+{
+    const uint16_t *a = r->a;
+    uint16_t *y = r->y;
+    int64_t i = begin;
+
+    for (; end - i >= TFD_LANES; i += TFD_LANES)
+        tfd_lanes_store(t, y + i, f(tfd_lanes_load(t, a + i, TFD_LANES)),
+                        TFD_LANES);
+    if (i < end)
+        tfd_lanes_store(t, y + i, f(tfd_lanes_load(t, a + i, end - i)),
+                        end - i);
+}
+
+/* left, right: which operands go on; the other one has been read before a
+ * result may take its place. */
+TFD_LANES_INLINE void tfd_lanes_sides(enum tfd_dtype t, const struct tfd_row *r,
+                                      int64_t begin, int64_t end, bool left,
+                                      bool right, tfd_lanes_binary *f)
+{
+    const uint16_t *a = r->a, *b = r->b;
+    const __m512 l = left ? _mm512_setzero_ps() : tfd_lanes_all(t, a);
+    const __m512 m = right ? _mm512_setzero_ps() : tfd_lanes_all(t, b);
+    uint16_t *y = r->y;
+    int64_t i = begin;
+
+    for (; end - i >= TFD_LANES; i += TFD_LANES)
+        tfd_lanes_store(t, y + i,
+                        f(left ? tfd_lanes_load(t, a + i, TFD_LANES) : l,
+                          right ? tfd_lanes_load(t, b + i, TFD_LANES) : m),
+                        TFD_LANES);
+    if (i < end)
+        tfd_lanes_store(t, y + i,
+                        f(left ? tfd_lanes_load(t, a + i, end - i) : l,
+                          right ? tfd_lanes_load(t, b + i, end - i) : m),
+                        end - i);
+}
+
+TFD_LANES_INLINE void tfd_lanes_each2(enum tfd_dtype t, const struct tfd_row *r,
+                                      int64_t begin, int64_t end,
+                                      tfd_lanes_binary *f)
+{
+    if (begin >= end)
+        return;
+    if (!r->b_step)
+        tfd_lanes_sides(t, r, begin, end, r->a_step != 0, false, f);
+    else if (!r->a_step)
+        tfd_lanes_sides(t, r, begin, end, false, true, f);
+    else
+        tfd_lanes_sides(t, r, begin, end, true, true, f);
+}
+
+#define TFD_LANES_LOOP(name, dtype, ARITY, FUNCTION) \
+    TFD_LANES_LOOP_##ARITY(name, dtype, FUNCTION)
+
+#define TFD_LANES_LOOP_UNARY(name, dtype, FUNCTION)                          \
+    TFD_LANES_INLINE __m512 name##_of(__m512 a)                              \
+    {                                                                        \
+        return FUNCTION(tfd_lanes_round_##dtype, a);                         \
+    }                                                                        \
+    TFD_LANES_TARGET static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                                        \
+        tfd_lanes_each1(TFD_##dtype, arg, begin, end, name##_of);            \
+    }
+
+#define TFD_LANES_LOOP_BINARY(name, dtype, FUNCTION)                         \
+    TFD_LANES_INLINE __m512 name##_of(__m512 a, __m512 b)                    \
+    {                                                                        \
+        return FUNCTION(tfd_lanes_round_##dtype, a, b);                      \
+    }                                                                        \
+    TFD_LANES_TARGET static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                                        \
+        tfd_lanes_each2(TFD_##dtype, arg, begin, end, name##_of);            \
+    }
+
+#endif
+#endif
