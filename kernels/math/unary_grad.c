@@ -125,15 +125,17 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
 #define reciprocal_native(y, dy) ((dy) == 0 ? 0 : -(dy) * ((y) * (y)))
 
 /* Of vectors of floats: see TFD_LANES_LOOP. */
-#define sigmoid_lanes(R, y, dy) ((dy)*R((y)*R(1.0f - (y))))
-#define tanh_lanes(R, y, dy) ((dy)*R(1.0f - R((y) * (y))))
-#define sqrt_lanes(R, y, dy) TFD_LANES_UNLESS_0(dy, (dy)*R(0.5f / (y)))
-#define PART_LANES(R, y, dy) R(R(-0.5f * (dy)) * (y))
+#define TIMES TFD_LANES_MUL
+#define sigmoid_lanes(R, y, dy) TIMES(dy, R(TIMES(y, R(1.0f - (y)))))
+#define tanh_lanes(R, y, dy) TIMES(dy, R(1.0f - R((y) * (y))))
+#define sqrt_lanes(R, y, dy) TFD_LANES_UNLESS_0(dy, TIMES(dy, R(0.5f / (y))))
+#define PART_LANES(R, y, dy) R(TIMES(y, R(-0.5f * (dy))))
 #define rsqrt_lanes(R, y, dy)                        \
     TFD_LANES_UNLESS_0(                              \
         dy, TFD_LANES_UNLESS_0(PART_LANES(R, y, dy), \
                                PART_LANES(R, y, dy) * R((y) * (y))))
-#define reciprocal_lanes(R, y, dy) TFD_LANES_UNLESS_0(dy, -(dy)*R((y) * (y)))
+#define reciprocal_lanes(R, y, dy) \
+    TFD_LANES_UNLESS_0(dy, TIMES(-(dy), R((y) * (y))))
 
 FUNCTIONS(ROW_REAL, TFD_BINARY_SIMD, FLOAT, float)
 FUNCTIONS(ROW_REAL, TFD_BINARY_SIMD, DOUBLE, double)

@@ -120,6 +120,13 @@ TFD_LANES_INLINE void tfd_lanes_store(enum tfd_dtype t, uint16_t *y, __m512 x,
 #define TFD_LANES_UNLESS_NAN(x, value) \
     _mm512_mask_mov_ps((value), _mm512_cmp_ps_mask((x), (x), _CMP_UNORD_Q), (x))
 
+/* Of two NaNs the first, which an instruction alone leaves to the compiler, as
+ * it may exchange the operands. */
+#define TFD_LANES_ADD(a, b) \
+    _mm512_mask_add_ps((a), _mm512_cmp_ps_mask((a), (a), _CMP_ORD_Q), (a), (b))
+#define TFD_LANES_MUL(a, b) \
+    _mm512_mask_mul_ps((a), _mm512_cmp_ps_mask((a), (a), _CMP_ORD_Q), (a), (b))
+
 /* ---- Loops --------------------------------------------------------------- */
 
 TFD_LANES_INLINE void tfd_lanes_each1(enum tfd_dtype t, const struct tfd_row *r,
