@@ -182,16 +182,18 @@ TFD_UNARY_RARE(loop_cos_FLOAT, float, tfd_is_huge_angle, tfd_vector_cos,
 LOOPS_MOST(TFD_UNARY_WIDE, DOUBLE, double)
 LOOPS_OTHER(TFD_UNARY_WIDE, DOUBLE, double)
 LOOPS_ERF(TFD_UNARY_WIDE, DOUBLE, double)
-#define LOOPS_NARROW(name, number, T) \
-    TFD_NARROW_AS_FLOAT(sqrt, name)   \
-    TFD_NARROW_AS_FLOAT(exp, name)    \
-    TFD_NARROW_AS_FLOAT(log, name)    \
-    TFD_NARROW_AS_FLOAT(log1p, name)  \
-    TFD_NARROW_AS_FLOAT(tanh, name)   \
-    TFD_NARROW_AS_FLOAT(rsqrt, name)  \
-    TFD_NARROW_AS_FLOAT(sin, name)    \
-    TFD_NARROW_AS_FLOAT(cos, name)    \
-    TFD_NARROW_AS_FLOAT(erf, name)    \
+/* Of vectors of floats: see TFD_LANES_LOOP. */
+#define SQRT(R, x) _mm512_sqrt_ps(x)
+#define LOOPS_NARROW(name, number, T)                                  \
+    TFD_LANES_OR(loop_sqrt_##name, name, UNARY, SQRT, loop_sqrt_FLOAT) \
+    TFD_NARROW_AS_FLOAT(exp, name)                                     \
+    TFD_NARROW_AS_FLOAT(log, name)                                     \
+    TFD_NARROW_AS_FLOAT(log1p, name)                                   \
+    TFD_NARROW_AS_FLOAT(tanh, name)                                    \
+    TFD_NARROW_AS_FLOAT(rsqrt, name)                                   \
+    TFD_NARROW_AS_FLOAT(sin, name)                                     \
+    TFD_NARROW_AS_FLOAT(cos, name)                                     \
+    TFD_NARROW_AS_FLOAT(erf, name)                                     \
     TFD_NARROW_LOOP(loop_sigmoid_##name, name, loop_sigmoid_steps_##name)
 TFD_UNARY_WIDE(loop_sigmoid_steps_HALF, float, float, sigmoid_steps_HALF)
 TFD_UNARY_WIDE(loop_sigmoid_steps_BFLOAT16, float, float,

@@ -15,6 +15,7 @@
 #include "kernels/vector/complex_math.h"
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
+#include "kernels/vector/narrow.h"
 #include "kernels/vector/narrow_loops.h"
 #include "kernels/vector/reciprocal.h"
 
@@ -103,15 +104,41 @@ static inline double reciprocal_DOUBLE(double x)
     return 1 / x;
 }
 
-/* The sign is a bit; everything else takes the way of float. */
-#define DEFINE_NARROW(name, T, to, from) \
-    static inline T neg_##name(T x)      \
-    {                                    \
-        return (T)(x ^ 0x8000u);         \
-    }                                    \
-    static inline T abs_##name(T x)      \
-    {                                    \
-        return (T)(x & 0x7fffu);         \
+/* What NaN is made by way of float: quiet, and of bfloat16 the same one. */
+#define NAN_OF_HALF(x) ((x) | 0x200)
+#define NAN_OF_BFLOAT16(x) 0x7fc0
+#define ONE_HALF 0x3c00
+#define ONE_BFLOAT16 0x3f80
+
+/* By their bits; everything else takes the way of float. */
+#define DEFINE_NARROW(name, T, to, from)                                  \
+    static inline T neg_##name(T x)                                       \
+    {                                                                     \
+        return (T)(x ^ 0x8000u);                                          \
+    }                                                                     \
+    static inline T abs_##name(T x)                                       \
+    {                                                                     \
+        return (T)(x & 0x7fffu);                                          \
+    }                                                                     \
+    static inline T sign_##name(T x)                                      \
+    {                                                                     \
+        const int16_t size = (int16_t)(x & INT16_MAX);                    \
+        const T one = (T)((x & 0x8000u) | ONE_##name);                    \
+        const T sign = size ? one : 0;                                    \
+                                                                          \
+        return size > TFD_INFINITE_##name ? (T)(NAN_OF_##name(x)) : sign; \
+    }                                                                     \
+    static inline tfd_bool is_finite_##name(T x)                          \
+    {                                                                     \
+        return (int16_t)(x & INT16_MAX) < TFD_INFINITE_##name;            \
+    }                                                                     \
+    static inline tfd_bool is_inf_##name(T x)                             \
+    {                                                                     \
+        return (int16_t)(x & INT16_MAX) == TFD_INFINITE_##name;           \
+    }                                                                     \
+    static inline tfd_bool is_nan_##name(T x)                             \
+    {                                                                     \
+        return (int16_t)(x & INT16_MAX) > TFD_INFINITE_##name;            \
     }
 
 TFD_NARROW_DTYPES(DEFINE_NARROW)
@@ -183,18 +210,29 @@ TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 #define loop_reciprocal_FLOAT tfd_reciprocal_loop
 LOOP_SAME(TFD_UNARY_SIMD, reciprocal, DOUBLE, double)
 
-#define LOOPS_NARROW(name, number, T)         \
-    LOOP_SAME(TFD_UNARY_SIMD, neg, name, T)   \
-    LOOP_SAME(TFD_UNARY_SIMD, abs, name, T)   \
-    TFD_NARROW_AS_FLOAT(sign, name)           \
-    TFD_NARROW_AS_FLOAT(square, name)         \
-    TFD_NARROW_AS_FLOAT(reciprocal, name)     \
-    TFD_NARROW_AS_FLOAT(floor, name)          \
-    TFD_NARROW_AS_FLOAT(ceil, name)           \
-    TFD_NARROW_AS_FLOAT(round, name)          \
-    TFD_NARROW_TEST_AS_FLOAT(is_finite, name) \
-    TFD_NARROW_TEST_AS_FLOAT(is_inf, name)    \
-    TFD_NARROW_TEST_AS_FLOAT(is_nan, name)
+/* Of vectors of floats: see TFD_LANES_LOOP. */
+#define TO(direction) ((direction) | _MM_FROUND_NO_EXC)
+#define SQUARE(R, x) ((x) * (x))
+#define RECIPROCAL(R, x) (1.0f / (x))
+#define FLOOR(R, x) _mm512_roundscale_ps(x, TO(_MM_FROUND_TO_NEG_INF))
+#define CEIL(R, x) _mm512_roundscale_ps(x, TO(_MM_FROUND_TO_POS_INF))
+#define ROUND(R, x) _mm512_roundscale_ps(x, TO(_MM_FROUND_TO_NEAREST_INT))
+
+#define LOOP_LANES(function, name, LANES)                      \
+    TFD_LANES_OR(loop_##function##_##name, name, UNARY, LANES, \
+                 loop_##function##_FLOAT)
+#define LOOPS_NARROW(name, number, T)             \
+    LOOP_SAME(TFD_UNARY_SIMD, neg, name, T)       \
+    LOOP_SAME(TFD_UNARY_SIMD, abs, name, T)       \
+    LOOP_SAME(TFD_UNARY_SIMD, sign, name, T)      \
+    LOOP_TEST(TFD_UNARY_WIDE, is_finite, name, T) \
+    LOOP_TEST(TFD_UNARY_WIDE, is_inf, name, T)    \
+    LOOP_TEST(TFD_UNARY_WIDE, is_nan, name, T)    \
+    LOOP_LANES(square, name, SQUARE)              \
+    LOOP_LANES(reciprocal, name, RECIPROCAL)      \
+    LOOP_LANES(floor, name, FLOOR)                \
+    LOOP_LANES(ceil, name, CEIL)                  \
+    LOOP_LANES(round, name, ROUND)
 TFD_HALF_DTYPES(LOOPS_NARROW)
 
 #define LOOPS_COMPLEX(name, number, T)             \
