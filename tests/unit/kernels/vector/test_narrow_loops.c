@@ -62,6 +62,13 @@ DEFINE(larger, l != l || l > r ? l : r)
 DEFINE(least, l != l || l < r ? l : r)
 DEFINE(squared, rounded(t, l - r) * rounded(t, l - r))
 DEFINE(sigmoid_grad, r *rounded(t, l *rounded(t, 1 - l)))
+DEFINE(tanh_grad, r *rounded(t, 1 - rounded(t, l *l)))
+DEFINE(sqrt_grad, r == 0 ? 0 : r * rounded(t, 0.5f / l))
+DEFINE(rsqrt_part, rounded(t, rounded(t, -0.5f * r) * l))
+DEFINE(rsqrt_grad, r == 0 || rsqrt_part(t, l, r) == 0
+                       ? 0
+                       : rsqrt_part(t, l, r) * rounded(t, l *l))
+DEFINE(reciprocal_grad, r == 0 ? 0 : -r * rounded(t, l *l))
 DEFINE(softsign_grad,
        l / rounded(t, rounded(t, fabsf(r) + 1) * rounded(t, fabsf(r) + 1)))
 DEFINE(relu_grad, l *(r > 0 ? 1 : 0))
@@ -71,10 +78,17 @@ DEFINE(relu6, l<0 ? 0 : l> 6 ? 6 : l)
 DEFINE(softsign, l / rounded(t, fabsf(l) + 1))
 DEFINE(square, l *l)
 DEFINE(floor_of, floorf(l))
+DEFINE(ceil_of, ceilf(l))
+DEFINE(round_of, rintf(l))
+DEFINE(root, sqrtf(l))
+DEFINE(inverse, 1 / l)
+DEFINE(sign, l != l ? l : (float)((l > 0) - (l < 0)))
 DEFINE(less, l < r)
 DEFINE(greater_equal, l >= r)
 DEFINE(not_equal, l != r)
 DEFINE(is_nan, l != l)
+DEFINE(is_inf, fabsf(l) == INFINITY)
+DEFINE(is_finite, fabsf(l) < INFINITY)
 
 static const struct {
     const char *name;
@@ -92,6 +106,10 @@ static const struct {
     {"Minimum", least, false, false, false},
     {"SquaredDifference", squared, false, false, false},
     {"SigmoidGrad", sigmoid_grad, false, false, false},
+    {"TanhGrad", tanh_grad, false, false, true},
+    {"SqrtGrad", sqrt_grad, false, false, true},
+    {"RsqrtGrad", rsqrt_grad, false, false, true},
+    {"ReciprocalGrad", reciprocal_grad, false, false, true},
     {"SoftsignGrad", softsign_grad, false, false, false},
     {"ReluGrad", relu_grad, false, false, true},
     {"Relu6Grad", relu6_grad, false, false, false},
@@ -100,10 +118,17 @@ static const struct {
     {"Softsign", softsign, true, false, false},
     {"Square", square, true, false, false},
     {"Floor", floor_of, true, false, false},
+    {"Ceil", ceil_of, true, false, false},
+    {"Round", round_of, true, false, false},
+    {"Sqrt", root, true, false, false},
+    {"Reciprocal", inverse, true, false, false},
+    {"Sign", sign, true, false, false},
     {"Less", less, false, true, false},
     {"GreaterEqual", greater_equal, false, true, false},
     {"NotEqual", not_equal, false, true, false},
     {"IsNan", is_nan, true, true, false},
+    {"IsInf", is_inf, true, true, false},
+    {"IsFinite", is_finite, true, true, false},
 };
 
 static void check(int op, enum tfd_dtype t, uint16_t left, uint16_t right,
