@@ -43,7 +43,10 @@ static enum tfd_code open_session(struct tfd_eager_context *c,
              ++c->eager->session_number, c->id);
     s.handle = tfd_str_of(c->session);
     w->ops->create_session(w, &s, session_made, &made);
-    return made.code == TFD_OK ? TFD_OK : tfd_status_copy(st, &made);
+    if (made.code != TFD_OK)
+        return tfd_status_copy(st, &made);
+    c->session_number = c->eager->session_number;
+    return TFD_OK;
 }
 
 static void delete_session(const struct tfd_eager_context *c,

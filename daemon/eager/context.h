@@ -43,6 +43,7 @@ struct tfd_eager_context {
     uint64_t link;          /* the last call's (rpc/core/links.h) */
     char peer[TFD_ORIGIN_KEY_MAX];
     char session[TFD_SESSION_HANDLE_MAX + 1];
+    uint64_t session_number; /* it has another with every cluster */
     char task[TFD_DEVICE_NAME_MAX];
     struct tfd_bytes cluster_def; /* whose addresses the session has */
     struct tfd_eager_tasks *tasks;

@@ -258,16 +258,11 @@ static void go_on_registered(struct tfd_eager_run *r,
 
 /* ---- Registering --------------------------------------------------------- */
 
-static void registered(void *ctx, const struct tfd_status *st, uint64_t number)
+static void go_on_waiting(struct tfd_eager_graph *g,
+                          const struct tfd_status *st)
 {
-    struct tfd_eager_graph *g = ctx;
-    struct tfd_eager_context *c = g->context;
     struct tfd_eager_run *r = g->waiting;
 
-    g->state = number ? TFD_EAGER_REGISTERED : TFD_EAGER_WRITTEN;
-    g->number = number;
-    if (number)
-        tfd_bytes_deinit(&g->def);
     g->waiting = NULL;
     while (r) {
         struct tfd_eager_run *next = r->next_waiting;
@@ -275,6 +270,34 @@ static void registered(void *ctx, const struct tfd_status *st, uint64_t number)
         go_on_registered(r, st);
         r = next;
     }
+}
+
+static void register_graph(struct tfd_eager_graph *g);
+
+/* The context has got another session meanwhile, and those who wait ran in the
+ * old one if they had been quicker. */
+static bool is_to_follow(const struct tfd_eager_graph *g)
+{
+    const struct tfd_eager_context *c = g->context;
+
+    return g->state == TFD_EAGER_WRITTEN && g->waiting && !c->is_closed &&
+           g->worker == c->eager->options.worker &&
+           g->session_number != c->session_number;
+}
+
+static void registered(void *ctx, const struct tfd_status *st, uint64_t number)
+{
+    struct tfd_eager_graph *g = ctx;
+    struct tfd_eager_context *c = g->context;
+
+    g->state = number ? TFD_EAGER_REGISTERED : TFD_EAGER_WRITTEN;
+    g->number = number;
+    if (number)
+        tfd_bytes_deinit(&g->def);
+    if (is_to_follow(g))
+        register_graph(g);
+    else
+        go_on_waiting(g, st);
     tfd_eager_graph_unref(g);
     tfd_eager_context_unref(c);
 }
@@ -287,6 +310,7 @@ static void register_graph(struct tfd_eager_graph *g)
     g->state = TFD_EAGER_REGISTERING;
     g->refs++;
     tfd_eager_context_ref(g->context);
+    g->session_number = g->context->session_number;
     g->request = (struct tfd_register_graph){
         .session = tfd_str_of(g->context->session),
         .graph_def = tfd_bytes_view(&g->def),

@@ -49,6 +49,7 @@ struct tfd_eager_graph {
     int arg_count, result_count;
     struct tfd_bytes def;              /* until it is registered */
     struct tfd_register_graph request; /* likewise */
+    uint64_t session_number;           /* of the one that it is registered in */
     struct tfd_str *ends;              /* names: arguments, then results */
     struct tfd_eager_run *waiting;     /* oldest first */
     /* of a cache (single_op.h) */

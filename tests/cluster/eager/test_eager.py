@@ -338,6 +338,28 @@ def views_are_counted_up(cluster):
 
 
 @test(tfd_only=True, worker=1)
+def a_view_changes_while_a_function_is_built(cluster):
+    """What came before the new view runs, whichever session has it."""
+    long = function("long")
+    for i in range(2000):
+        long.node_def.add(name="more%d" % i, op="AddV2", input=[
+            "sum:z:0", "x"]).attr["T"].type = 1
+    with context(cluster, 1016) as c:
+        c.enqueue(give(1, 1.0), message(
+            "EagerItem", register_function=message(
+                "EagerFunction", function_def=long)))
+        for view in range(1, 9):
+            more = () if view % 2 else ("other",)
+            running = c.begin(run(10 + view, "long", 1))
+            c.eager("UpdateContext", context_id=1016, context_view_id=view,
+                    server_def=c.server(jobs=("worker", *more, "third")))
+            running.result(20)
+            assert c.value(10 + view) == 2.0
+            view_of = c.eager("KeepAlive", context_id=1016).context_view_id
+            assert view_of == view
+
+
+@test(tfd_only=True, worker=1)
 def contexts_are_apart(cluster):
     with context(cluster, 1010) as a, context(cluster, 1011) as b:
         a.enqueue(give(1, 1.0))
