@@ -4,7 +4,8 @@
  * whose peer only left something here; the one that has been silent for
  * longest.
  *
- * A connection that was just made has not had the time to say what it is for.
+ * A connection that was just made has not had the time to say what it is for,
+ * and one that waits to be read (conn_line.c) has said something.
  */
 #define _GNU_SOURCE 1 /* libuv's header needs POSIX threads */
 
@@ -21,7 +22,8 @@ static enum tfd_conn_use use_of(const struct tfd_conn *c, uint64_t now)
     };
     enum tfd_conn_use use = TFD_CONN_BUSY;
 
-    if (c->state == TFD_CONN_OPEN && c->handler && c->handler->use)
+    if (c->state == TFD_CONN_OPEN && !c->in_line && c->handler &&
+        c->handler->use)
         use = c->handler->use(c->self);
     if (use != TFD_CONN_BUSY && now - c->heard_us < silent_ms[use] * 1000)
         return TFD_CONN_BUSY;

@@ -96,6 +96,38 @@ static void test_all_of_a_crowd_are_answered(void **state)
     }
 }
 
+/* They have been silent for long when all ask at once, and somebody comes while
+ * they wait for their turn. */
+static void test_who_has_asked_keeps_its_place(void **state)
+{
+    const char *request = "GET /dear HTTP/1.1\r\n\r\n";
+    const int full = TFD_CONNECTIONS_PER_PEER_MAX;
+
+    (void)state;
+    crowd_up();
+    for (int i = 0; i < full; i++) {
+        crowd.client[i] = rig_raw_new(crowd.rig, crowd.rig->address);
+        crowd.client[i]->tick_connected = true;
+    }
+    rig_run(crowd.rig, full);
+    for (int i = 0; i < full; i++)
+        clock_move(crowd.rig->loop, 1); /* until all are accepted */
+    assert_int_equal(tfd_listener_connections(crowd.rig->listener), full);
+    clock_move(crowd.rig->loop, 2 * TFD_CONNECTION_YOUNG_MS * 1000);
+    for (int i = 0; i < full; i++)
+        tfd_conn_write(crowd.client[i]->conn, request, strlen(request));
+    for (int i = 0; crowd.pages == 0 && i < full; i++)
+        clock_move(crowd.rig->loop, 1); /* until the first are read */
+    assert_in_range(crowd.pages, 1, full / 2);
+    for (int i = full; i < CROWD; i++)
+        crowd.client[i] = rig_raw_new(crowd.rig, crowd.rig->address);
+    rig_run(crowd.rig, CROWD);
+    assert_int_equal(crowd.pages, full);
+    for (int i = 0; i < CROWD; i++)
+        rig_raw_free(crowd.client[i]);
+    rig_free(crowd.rig);
+}
+
 static void call_again(void);
 
 static void call_done(void *ctx, const struct tfd_status *st,
@@ -252,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_of_a_crowd_are_answered),
+        cmocka_unit_test(test_who_has_asked_keeps_its_place),
         cmocka_unit_test(test_calls_go_on_beside_a_crowd),
         cmocka_unit_test(test_who_never_stops_does_not_shut_the_door),
     };
