@@ -20,31 +20,57 @@
 
 /* ---- Loops --------------------------------------------------------------- */
 
-#define INT_LOOP(name, T, U)                                         \
-    static inline T power_##name(T x, T y)                           \
-    {                                                                \
-        U base = (U)x, product = 1;                                  \
-                                                                     \
-        for (; y; y = (T)(y >> 1), base *= base)                     \
-            product *= y & 1 ? base : 1;                             \
-        return (T)product;                                           \
-    }                                                                \
-                                                                     \
-    static void loop_##name(void *arg, int64_t begin, int64_t end)   \
-    {                                                                \
-        const struct tfd_row *r = arg;                               \
-        const T *a = r->a, *b = r->b;                                \
-        T *y = r->y;                                                 \
-                                                                     \
-        for (int64_t i = begin; i < end; i++) {                      \
-            const T exponent = b[r->b_step ? i : 0];                 \
-                                                                     \
-            if (exponent >= 0)                                       \
-                y[i] = power_##name(a[r->a_step ? i : 0], exponent); \
-            else                                                     \
-                tfd_row_fail(r);                                     \
-        }                                                            \
-    }
+#define INT_BLOCK 256
+
+/* Bits of all exponents of a block in turn, the lowest first: so many that the
+ * largest has.  It is unsigned, so a negative one ends, too. */
+#define INT_LOOP(name, T, U)                                                   \
+    static inline __attribute__((always_inline)) void power_##name(            \
+        U *restrict base, U *restrict left, U *restrict product, int64_t n)    \
+    {                                                                          \
+        U all = 0;                                                             \
+                                                                               \
+        for (int64_t i = 0; i < n; i++)                                        \
+            all |= left[i];                                                    \
+        for (; all; all >>= 1)                                                 \
+            for (int64_t i = 0; i < n; i++) {                                  \
+                product[i] *= left[i] & 1 ? base[i] : 1;                       \
+                base[i] *= base[i];                                            \
+                left[i] >>= 1;                                                 \
+            }                                                                  \
+    }                                                                          \
+                                                                               \
+    static inline __attribute__((always_inline)) bool block_##name(            \
+        const T *a, const T *b, T *y, int64_t n, int64_t p, int64_t q)         \
+    {                                                                          \
+        U base[INT_BLOCK], left[INT_BLOCK], product[INT_BLOCK];                \
+        T lowest = 0;                                                          \
+                                                                               \
+        for (int64_t i = 0; i < n; i++) {                                      \
+            base[i] = (U)a[p ? i : 0];                                         \
+            left[i] = (U)b[q ? i : 0];                                         \
+            product[i] = 1;                                                    \
+            lowest = b[q ? i : 0] < lowest ? b[q ? i : 0] : lowest;            \
+        }                                                                      \
+        power_##name(base, left, product, n);                                  \
+        for (int64_t i = 0; i < n; i++)                                        \
+            y[i] = (T)product[i];                                              \
+        return lowest < 0;                                                     \
+    }                                                                          \
+                                                                               \
+    TFD_SIMD_LOOP(loop_##name)                                                 \
+    {                                                                          \
+        const struct tfd_row *r = arg;                                         \
+        const T *a = r->a, *b = r->b;                                          \
+        const int64_t p = r->a_step, q = r->b_step;                            \
+        T *y = r->y;                                                           \
+                                                                               \
+        for (int64_t i = begin; i < end; i += INT_BLOCK)                       \
+            if (block_##name(a + (p ? i : 0), b + (q ? i : 0), y + i,          \
+                             end - i < INT_BLOCK ? end - i : INT_BLOCK, p, q)) \
+                tfd_row_fail(r);                                               \
+    }                                                                          \
+    TFD_SIMD_CLONES_WIDE(loop_##name)
 
 INT_LOOP(INT8, int8_t, uint32_t)
 INT_LOOP(INT16, int16_t, uint32_t)
