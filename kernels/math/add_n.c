@@ -66,15 +66,19 @@ struct several {
             CASES(sum_##name)                                                 \
         }                                                                     \
     }                                                                         \
-    TFD_SIMD_CLONES(several_##name)
+    TFD_SIMD_CLONES_WIDE(several_##name)
 
 SEVERAL(FLOAT, float)
 SEVERAL(DOUBLE, double)
+SEVERAL(INT32, uint32_t) /* sums that wrap */
+SEVERAL(INT64, uint64_t)
 
 static tfd_range_fn *loop_of_several(enum tfd_dtype t)
 {
     return t == TFD_FLOAT    ? several_FLOAT
            : t == TFD_DOUBLE ? several_DOUBLE
+           : t == TFD_INT32  ? several_INT32
+           : t == TFD_INT64  ? several_INT64
                              : NULL;
 }
 

@@ -66,13 +66,13 @@
     X(loop_xor_##name, T, T, xor_##name)   \
     X(loop_left_##name, T, T, left_##name) \
     X(loop_right_##name, T, T, right_##name)
-#define ONE_LOOPS(X, name, T)                  \
-    X(loop_invert_##name, T, T, invert_##name) \
-    X(loop_count_##name, T, uint8_t, count_##name)
+#define ONE_LOOPS(X, name, T) X(loop_invert_##name, T, T, invert_##name)
+#define COUNT_LOOPS(X, name, T) X(loop_count_##name, T, uint8_t, count_##name)
 
 TFD_WRAPPING_DTYPES(DEFINE_INT)
 TFD_INT_ROWS(TWO_LOOPS, TFD_BINARY_SIMD)
 TFD_INT_ROWS(ONE_LOOPS, TFD_UNARY_SIMD)
+TFD_INT_ROWS(COUNT_LOOPS, TFD_UNARY_WIDE)
 
 static enum tfd_code invert_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {

@@ -57,6 +57,8 @@ DEFINE_TO_INT(double, double)
 #define COPIES_FLOAT TFD_SIMD_CLONES_WIDE
 #define COPIES_DOUBLE TFD_SIMD_CLONES_WIDE
 #define COPIES_INT32 TFD_SIMD_CLONES_WIDE
+#define COPIES_BOOL TFD_SIMD_CLONES_WIDE
+#define COPIES_UINT8 TFD_SIMD_CLONES_WIDE
 #define COPIES_cut_FLOAT TFD_SIMD_CLONES_WIDE
 
 #define ONE_COPY(name)                                      \
@@ -64,11 +66,9 @@ DEFINE_TO_INT(double, double)
     {                                                       \
         name##_loop(arg, begin, end);                       \
     }
-#define COPIES_BOOL ONE_COPY
 #define COPIES_INT8 ONE_COPY
 #define COPIES_INT16 ONE_COPY
 #define COPIES_INT64 ONE_COPY
-#define COPIES_UINT8 ONE_COPY
 #define COPIES_UINT16 ONE_COPY
 #define COPIES_UINT32 ONE_COPY
 #define COPIES_UINT64 ONE_COPY

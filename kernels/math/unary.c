@@ -62,9 +62,9 @@ TFD_WRAPPING_DTYPES(DEFINE_SQUARE)
     }                                                                  \
     static inline T sign_##name(T x)                                   \
     {                                                                  \
-        int sign = (x > 0) - (x < 0); /* compares, and selects once */ \
+        const T sign = (T)(x > 0 ? 1 : 0) - (T)(x < 0 ? 1 : 0);        \
                                                                        \
-        return x == x ? (T)sign : x;                                   \
+        return x == x ? sign : x;                                      \
     }                                                                  \
     static inline T square_##name(T x)                                 \
     {                                                                  \
@@ -195,7 +195,6 @@ static inline tfd_complex128 conj_COMPLEX128(tfd_complex128 x)
 #define LOOPS_REAL(LOOP, name, T)       \
     LOOP_SAME(LOOP, neg, name, T)       \
     LOOP_SAME(LOOP, abs, name, T)       \
-    LOOP_SAME(LOOP, sign, name, T)      \
     LOOP_SAME(LOOP, square, name, T)    \
     LOOP_SAME(LOOP, floor, name, T)     \
     LOOP_SAME(LOOP, ceil, name, T)      \
@@ -206,6 +205,8 @@ static inline tfd_complex128 conj_COMPLEX128(tfd_complex128 x)
 
 #define LOOPS_FLOAT(name, number, T) LOOPS_REAL(TFD_UNARY_SIMD, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
+LOOP_SAME(TFD_UNARY_WIDE, sign, FLOAT, float)
+LOOP_SAME(TFD_UNARY_WIDE, sign, DOUBLE, double)
 
 #define loop_reciprocal_FLOAT tfd_reciprocal_loop
 LOOP_SAME(TFD_UNARY_SIMD, reciprocal, DOUBLE, double)
@@ -246,7 +247,7 @@ TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
 #define LOOPS_INT(name, T)                  \
     LOOP_SAME(TFD_UNARY_SIMD, neg, name, T) \
     LOOP_SAME(TFD_UNARY_SIMD, abs, name, T) \
-    LOOP_SAME(TFD_UNARY_SIMD, sign, name, T)
+    LOOP_SAME(TFD_UNARY_WIDE, sign, name, T)
 LOOPS_INT(INT8, int8_t)
 LOOPS_INT(INT16, int16_t)
 LOOPS_INT(INT32, int32_t)
