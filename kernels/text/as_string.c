@@ -323,6 +323,14 @@ PLAIN(DOUBLE, double, write_real, x)
 PLAIN(HALF, tfd_half, write_real, (double)tfd_half_to_float(x))
 PLAIN(BFLOAT16, tfd_bfloat16, write_real, (double)tfd_bfloat16_to_float(x))
 
+static size_t plain_BOOL(char *to, const void *at)
+{
+    const bool x = *(const tfd_bool *)at != 0;
+
+    memcpy(to, x ? "true " : "false", 5);
+    return x ? 4 : 5;
+}
+
 static plain_fn *const plain_ones[TFD_DTYPE_END] = {
     [TFD_INT8] = plain_INT8,     [TFD_INT16] = plain_INT16,
     [TFD_INT32] = plain_INT32,   [TFD_INT64] = plain_INT64,
@@ -330,6 +338,7 @@ static plain_fn *const plain_ones[TFD_DTYPE_END] = {
     [TFD_UINT32] = plain_UINT32, [TFD_UINT64] = plain_UINT64,
     [TFD_FLOAT] = plain_FLOAT,   [TFD_DOUBLE] = plain_DOUBLE,
     [TFD_HALF] = plain_HALF,     [TFD_BFLOAT16] = plain_BFLOAT16,
+    [TFD_BOOL] = plain_BOOL,
 };
 
 /* ---- The operation ------------------------------------------------------- */
