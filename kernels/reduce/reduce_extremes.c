@@ -11,7 +11,7 @@
 #include "kernels/reduce/reduce_loops.h"
 
 #if defined(__x86_64__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 #include <math.h>
 
@@ -45,22 +45,92 @@
 DEFINE_STICKY(float, uint32_t)
 DEFINE_STICKY(double, uint64_t)
 
-#define HALF_OF_VECTORS 4 /* each beside a sum */
+/* ---- Vectors ------------------------------------------------------------- */
+
+/* Lane i of a line of 64 bytes is folded with lanes i of other lines, whether
+ * a processor holds a line in one vector or in four: the same zero, of two with
+ * different signs, comes out. */
+#define LINE_BYTES 64
+#define LANES(T) ((int64_t)(LINE_BYTES / sizeof(T)))
+
+#define DEFINE_WIDTH(width)                                          \
+    typedef float float_##width __attribute__((vector_size(width))); \
+    typedef double double_##width __attribute__((vector_size(width)));
+
+DEFINE_WIDTH(16)
 
 /* a where it comes before b, else b: what these instructions do, which no
  * compiler makes of the general way. */
 #if defined(__x86_64__)
-#define CHOOSE_ABOVE_float(a, b) _mm_max_ps(a, b)
-#define CHOOSE_BELOW_float(a, b) _mm_min_ps(a, b)
-#define CHOOSE_ABOVE_double(a, b) _mm_max_pd(a, b)
-#define CHOOSE_BELOW_double(a, b) _mm_min_pd(a, b)
+DEFINE_WIDTH(32)
+DEFINE_WIDTH(64)
+#define TARGET_16
+#define TARGET_32 __attribute__((target("avx2")))
+#define TARGET_64 __attribute__((target(TFD_SIMD_AVX512)))
+#define ABOVE_float_16(a, b) _mm_max_ps(a, b)
+#define BELOW_float_16(a, b) _mm_min_ps(a, b)
+#define ABOVE_double_16(a, b) _mm_max_pd(a, b)
+#define BELOW_double_16(a, b) _mm_min_pd(a, b)
+#define ABOVE_float_32(a, b) _mm256_max_ps(a, b)
+#define BELOW_float_32(a, b) _mm256_min_ps(a, b)
+#define ABOVE_double_32(a, b) _mm256_max_pd(a, b)
+#define BELOW_double_32(a, b) _mm256_min_pd(a, b)
+#define ABOVE_float_64(a, b) _mm512_max_ps(a, b)
+#define BELOW_float_64(a, b) _mm512_min_ps(a, b)
+#define ABOVE_double_64(a, b) _mm512_max_pd(a, b)
+#define BELOW_double_64(a, b) _mm512_min_pd(a, b)
 #else
+#define TARGET_16
 #define CHOOSE(T, which, a, b) \
     ((vector_##T)(((which) & (mask_##T)(a)) | (~(which) & (mask_##T)(b))))
-#define CHOOSE_ABOVE_float(a, b) CHOOSE(float, a > b, a, b)
-#define CHOOSE_BELOW_float(a, b) CHOOSE(float, a < b, a, b)
-#define CHOOSE_ABOVE_double(a, b) CHOOSE(double, a > b, a, b)
-#define CHOOSE_BELOW_double(a, b) CHOOSE(double, a < b, a, b)
+#define ABOVE_float_16(a, b) CHOOSE(float, (a) > (b), a, b)
+#define BELOW_float_16(a, b) CHOOSE(float, (a) < (b), a, b)
+#define ABOVE_double_16(a, b) CHOOSE(double, (a) > (b), a, b)
+#define BELOW_double_16(a, b) CHOOSE(double, (a) < (b), a, b)
+#endif
+
+/* Lines from x to stop, folded into one, and one of sums; NaN may be lost, but
+ * not from the sums.  Of two lines the first is chosen before the two meet what
+ * was folded, which so waits half as often. */
+#define EXTREME_LINES(id, T, OF, size)                                   \
+    TARGET_##size static inline void lines_##id##_##size(                \
+        const T *x, const T *stop, T *restrict most, T *restrict sum)    \
+    {                                                                    \
+        enum { PER = size / sizeof(T), COUNT = LINE_BYTES / size };      \
+        T##_##size best[COUNT], sums[COUNT], a, b;                       \
+                                                                         \
+        memcpy(best, x, LINE_BYTES);                                     \
+        memcpy(sums, x, LINE_BYTES);                                     \
+        for (x += LANES(T); stop - x >= 2 * LANES(T); x += 2 * LANES(T)) \
+            for (int i = 0; i < COUNT; i++) {                            \
+                memcpy(&a, x + i * PER, sizeof(a));                      \
+                memcpy(&b, x + LANES(T) + i * PER, sizeof(b));           \
+                sums[i] += a + b;                                        \
+                a = OF##_##T##_##size(b, a);                             \
+                best[i] = OF##_##T##_##size(a, best[i]);                 \
+            }                                                            \
+        for (int i = 0; i < COUNT && x < stop; i++) {                    \
+            memcpy(&a, x + i * PER, sizeof(a));                          \
+            sums[i] += a;                                                \
+            best[i] = OF##_##T##_##size(a, best[i]);                     \
+        }                                                                \
+        memcpy(most, best, LINE_BYTES);                                  \
+        memcpy(sum, sums, LINE_BYTES);                                   \
+    }
+
+#if defined(__x86_64__)
+#define LINES_BY(id, x, stop, most, sum, size)   \
+    do {                                         \
+        if ((size) == 64)                        \
+            lines_##id##_64(x, stop, most, sum); \
+        else if ((size) == 32)                   \
+            lines_##id##_32(x, stop, most, sum); \
+        else                                     \
+            lines_##id##_16(x, stop, most, sum); \
+    } while (0)
+#else
+#define LINES_BY(id, x, stop, most, sum, size) \
+    ((void)(size), lines_##id##_16(x, stop, most, sum))
 #endif
 
 /* ---- Loops --------------------------------------------------------------- */
@@ -73,11 +143,6 @@ DEFINE_STICKY(double, uint64_t)
         return sticky_##T(acc, OF(acc, x) ? acc : x);                          \
     }                                                                          \
                                                                                \
-    TFD_FOLD_INLINE vector_##T choose_##id(vector_##T a, vector_##T b)         \
-    {                                                                          \
-        return CHOOSE_##OF##_##T(a, b);                                        \
-    }                                                                          \
-                                                                               \
     TFD_FOLD_INLINE T short_##id(const T *x, int64_t n)                        \
     {                                                                          \
         T one = (FIRST);                                                       \
@@ -87,56 +152,49 @@ DEFINE_STICKY(double, uint64_t)
         return one;                                                            \
     }                                                                          \
                                                                                \
-    /* From x to stop, in steps; NaN may be lost, but not from the sum. */     \
-    TFD_FOLD_INLINE T steps_##id(const T *x, const T *stop, T *sum)            \
+    TFD_FOLD_INLINE T steps_##id(const T *x, const T *stop, T *sum, int size)  \
     {                                                                          \
-        vector_##T most[HALF_OF_VECTORS], sums[HALF_OF_VECTORS];               \
+        T best[LANES(T)], sums[LANES(T)];                                      \
+        vector_##T most[4], in[4];                                             \
                                                                                \
-        for (int i = 0; i < HALF_OF_VECTORS; i++)                              \
-            sums[i] = most[i] = vector_##T##_load(x + i * TFD_PER_VECTOR(T));  \
-        for (x += TFD_FOLD_STEP(T) / 2; x < stop; x += TFD_FOLD_STEP(T) / 2)   \
-            for (int i = 0; i < HALF_OF_VECTORS; i++) {                        \
-                vector_##T in = vector_##T##_load(x + i * TFD_PER_VECTOR(T));  \
-                                                                               \
-                most[i] = choose_##id(in, most[i]);                            \
-                sums[i] += in;                                                 \
-            }                                                                  \
-        most[0] = choose_##id(choose_##id(most[0], most[1]),                   \
-                              choose_##id(most[2], most[3]));                  \
-        sums[0] += sums[1] + (sums[2] + sums[3]);                              \
-        *sum = sums[0][0];                                                     \
+        LINES_BY(id, x, stop, best, sums, size);                               \
+        memcpy(most, best, sizeof(most));                                      \
+        memcpy(in, sums, sizeof(in));                                          \
+        most[0] = OF##_##T##_16(most[0], most[1]);                             \
+        most[2] = OF##_##T##_16(most[2], most[3]);                             \
+        most[0] = OF##_##T##_16(most[0], most[2]);                             \
+        in[0] += in[1] + (in[2] + in[3]);                                      \
+        *sum = in[0][0];                                                       \
         for (int i = 1; i < TFD_PER_VECTOR(T); i++) {                          \
             most[0][0] = OF(most[0][i], most[0][0]) ? most[0][i] : most[0][0]; \
-            *sum += sums[0][i];                                                \
+            *sum += in[0][i];                                                  \
         }                                                                      \
         return most[0][0];                                                     \
     }                                                                          \
                                                                                \
-    TFD_FOLD_INLINE T long_##id(const T *x, int64_t n, bool wide)              \
+    TFD_FOLD_INLINE T long_##id(const T *x, int64_t n, int size)               \
     {                                                                          \
-        const T *stop =                                                        \
-            x + n / (TFD_FOLD_STEP(T) / 2) * (TFD_FOLD_STEP(T) / 2);           \
+        const T *stop = x + n / LANES(T) * LANES(T);                           \
         T one, sum;                                                            \
                                                                                \
-        (void)wide;                                                            \
         if (x == stop)                                                         \
             return short_##id(x, n);                                           \
-        one = steps_##id(x, stop, &sum);                                       \
+        one = steps_##id(x, stop, &sum, size);                                 \
         /* Opposite infinities have no sum, either. */                         \
         if (sum != sum && has_nan_##T(x, stop))                                \
             one = (T)NAN;                                                      \
         return join_##id(one, short_##id(stop, x + n - stop));                 \
     }                                                                          \
                                                                                \
-    TFD_SIMD_LOOP(run_##id)                                                    \
+    TFD_WIDTH_LOOP(run_##id)                                                   \
     {                                                                          \
         const struct tfd_fold *f = arg;                                        \
         T *acc = f->acc;                                                       \
                                                                                \
-        *acc = join_##id(*acc,                                                 \
-                         long_##id((const T *)f->x + begin, end - begin, 0));  \
+        *acc = join_##id(                                                      \
+            *acc, long_##id((const T *)f->x + begin, end - begin, size));      \
     }                                                                          \
-    TFD_SIMD_CLONES(run_##id)
+    TFD_WIDTH_CLONES(run_##id)
 
 #define EXTREME_COLUMNS(id, T, OF, FIRST)                                      \
     TFD_SIMD_LOOP(columns_##id)                                                \
@@ -163,6 +221,15 @@ DEFINE_STICKY(double, uint64_t)
 #define EXTREMES(X, name, T)           \
     X(max_##name, T, ABOVE, -INFINITY) \
     X(min_##name, T, BELOW, INFINITY)
+#define LINES_16(X, name, T)    \
+    X(max_##name, T, ABOVE, 16) \
+    X(min_##name, T, BELOW, 16)
+#define LINES_32(X, name, T)    \
+    X(max_##name, T, ABOVE, 32) \
+    X(min_##name, T, BELOW, 32)
+#define LINES_64(X, name, T)    \
+    X(max_##name, T, ABOVE, 64) \
+    X(min_##name, T, BELOW, 64)
 #define SLABS(X, name, T)                              \
     X(max_##name, T, TFD_FOLD_ITSELF, join_max_##name) \
     X(min_##name, T, TFD_FOLD_ITSELF, join_min_##name)
@@ -179,6 +246,11 @@ DEFINE_STICKY(double, uint64_t)
     X(max, name, max, T, INT64_MAX) \
     X(min, name, min, T, INT64_MAX)
 
+TFD_FLOAT_ROWS(LINES_16, EXTREME_LINES)
+#if defined(__x86_64__)
+TFD_FLOAT_ROWS(LINES_32, EXTREME_LINES)
+TFD_FLOAT_ROWS(LINES_64, EXTREME_LINES)
+#endif
 TFD_FLOAT_ROWS(EXTREMES, EXTREME_RUN)
 TFD_FLOAT_ROWS(EXTREMES, EXTREME_COLUMNS)
 TFD_FLOAT_ROWS(SLABS, TFD_FOLD_SLAB)

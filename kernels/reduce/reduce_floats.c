@@ -183,14 +183,14 @@ struct halves {
         return x;                                                              \
     }                                                                          \
                                                                                \
-    TFD_FOLD_INLINE double long_##id(const T *x, int64_t n, bool wide)         \
+    TFD_FOLD_INLINE double long_##id(const T *x, int64_t n, int size)          \
     {                                                                          \
         const int64_t whole = n / (LONGS * PER_LONG(T));                       \
         const T *end = x + n;                                                  \
         half_double ends;                                                      \
                                                                                \
-        x = wide ? all_whole_##id(x, whole, &ends)                             \
-                 : all_halves_##id(x, whole, &ends);                           \
+        x = size == LONG_BYTES ? all_whole_##id(x, whole, &ends)               \
+                               : all_halves_##id(x, whole, &ends);             \
         if (end - x >= TFD_FOLD_STEP(T))                                       \
             x = step_##id(x, &ends);                                           \
         for (; end - x >= 4; x += 4)                                           \
@@ -216,7 +216,7 @@ struct halves {
         double *acc = f->acc;                                                  \
                                                                                \
         *acc =                                                                 \
-            JOIN(*acc, long_##id((const T *)f->x + begin, end - begin, wide)); \
+            JOIN(*acc, long_##id((const T *)f->x + begin, end - begin, size)); \
     }                                                                          \
     TFD_WIDTH_CLONES(run_##id)
 

@@ -48,39 +48,37 @@ TFD_DEFINE_VECTOR(double, int64_t, vector_double, mask_double)
 #define TFD_PER_VECTOR(T) ((int64_t)(16 / sizeof(T)))
 #define TFD_FOLD_STEP(T) (TFD_FOLD_VECTORS * TFD_PER_VECTOR(T))
 
-/* A loop that is told whether registers hold long vectors. */
+/* A loop that is told how many bytes a vector of the processor has: 16, 32 or
+ * 64, a constant. */
 #define TFD_WIDTH_LOOP(name)                                              \
     TFD_FOLD_INLINE void name##_by(void *arg, int64_t begin, int64_t end, \
-                                   bool wide)
-
-#define TFD_HALF_CLONES(name)              \
-    TFD_SIMD_LOOP(name##_halves)           \
-    {                                      \
-        name##_by(arg, begin, end, false); \
-    }                                      \
-    TFD_SIMD_CLONES(name##_halves)
+                                   const int size)
 
 #if defined(__x86_64__)
-#define TFD_WIDTH_CLONES(name)                                         \
-    TFD_HALF_CLONES(name)                                              \
-    __attribute__((target(TFD_SIMD_AVX512))) static void name##_whole( \
-        void *arg, int64_t begin, int64_t end)                         \
-    {                                                                  \
-        name##_by(arg, begin, end, true);                              \
-    }                                                                  \
-    static void name(void *arg, int64_t begin, int64_t end)            \
-    {                                                                  \
-        if (tfd_simd_has_avx512())                                     \
-            name##_whole(arg, begin, end);                             \
-        else                                                           \
-            name##_halves(arg, begin, end);                            \
+#define TFD_WIDTH_COPY(name, suffix, instructions, size)            \
+    __attribute__((target(instructions))) static void name##suffix( \
+        void *arg, int64_t begin, int64_t end)                      \
+    {                                                               \
+        name##_by(arg, begin, end, size);                           \
+    }
+#define TFD_WIDTH_CLONES(name)                              \
+    TFD_WIDTH_COPY(name, _halves, "avx2", 32)               \
+    TFD_WIDTH_COPY(name, _whole, TFD_SIMD_AVX512, 64)       \
+                                                            \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        if (tfd_simd_has_avx512())                          \
+            name##_whole(arg, begin, end);                  \
+        else if (__builtin_cpu_supports("avx2"))            \
+            name##_halves(arg, begin, end);                 \
+        else                                                \
+            name##_by(arg, begin, end, 16);                 \
     }
 #else
 #define TFD_WIDTH_CLONES(name)                              \
-    TFD_HALF_CLONES(name)                                   \
     static void name(void *arg, int64_t begin, int64_t end) \
     {                                                       \
-        name##_halves(arg, begin, end);                     \
+        name##_by(arg, begin, end, 16);                     \
     }
 #endif
 
@@ -100,7 +98,7 @@ TFD_DEFINE_VECTOR(double, int64_t, vector_double, mask_double)
                 y[r] = DONE(T, short_##run(x + r * n, n), n);      \
         else                                                       \
             for (int64_t r = begin; r < end; r++)                  \
-                y[r] = DONE(T, long_##run(x + r * n, n, wide), n); \
+                y[r] = DONE(T, long_##run(x + r * n, n, size), n); \
     }                                                              \
     TFD_WIDTH_CLONES(rows_##id)
 
