@@ -129,7 +129,7 @@ static void put_index(const struct search *s, int64_t at, int64_t index)
     BOTH(X, UINT16, uint16_t, int32_t, 0, UINT16_MAX)      \
     BOTH(X, UINT32, uint32_t, int32_t, 0, UINT32_MAX)      \
     BOTH(X, UINT64, uint64_t, int64_t, 0, UINT64_MAX)      \
-    BOTH(X, BOOL, tfd_bool, int32_t, 0, 1)
+    BOTH(X, BOOL, tfd_bool, int32_t, 0, UINT8_MAX)
 
 /* ---- Rows of integers -----------------------------------------------------
  */

@@ -52,7 +52,7 @@ struct tfd_conn {
     struct tfd_traffic *traffic;   /* that it counts for, or NULL */
     struct tfd_conn_list *in_line; /* the rest is conn_line.c's: it waits
                                       there to read on; NULL: it does not */
-    struct tfd_conn *next_in_line;
+    struct tfd_conn *before_in_line, *next_in_line;
     uint64_t greedy_until_us;
     uint64_t heard_us; /* when bytes came, or it did */
     uint32_t chunk;    /* bytes that one read may bring */

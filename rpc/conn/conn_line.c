@@ -96,6 +96,7 @@ static void join_line(struct tfd_conn_list *l, struct tfd_conn *c,
     l->post.run = run;
     c->in_line = l;
     c->next_in_line = NULL;
+    c->before_in_line = l->first ? l->last : NULL;
     if (l->first)
         l->last->next_in_line = c;
     else
@@ -131,17 +132,17 @@ static void join_greedy(struct tfd_conn *c, uint64_t now)
 void tfd_conn_line_leave(struct tfd_conn *c)
 {
     struct tfd_conn_list *l = c->in_line;
-    struct tfd_conn *before = NULL;
+    struct tfd_conn *before = c->before_in_line, *next = c->next_in_line;
 
     if (!l)
         return;
-    for (struct tfd_conn *at = l->first; at != c; at = at->next_in_line)
-        before = at;
     if (before)
-        before->next_in_line = c->next_in_line;
+        before->next_in_line = next;
     else
-        l->first = c->next_in_line;
-    if (l->last == c)
+        l->first = next;
+    if (next)
+        next->before_in_line = before;
+    else
         l->last = before;
     c->in_line = NULL;
 }
