@@ -286,6 +286,36 @@ TFD_EACH_INLINE void tfd_binary_blocks(const struct tfd_row *r, int64_t begin,
     }                                                                \
     TFD_SIMD_CLONES_WIDE(name)
 
+/* Of two that have as many elements: neither is one that is repeated, so there
+ * is one loop in place of three. */
+#define TFD_PAIR_EACH(name, TA, TY, function)                                \
+    TFD_EACH_INLINE void name##_at(const void *a, int64_t j, const void *b,  \
+                                   int64_t k, void *y, int64_t i)            \
+    {                                                                        \
+        ((TY *)y)[i] = function(((const TA *)a)[j], ((const TA *)b)[k]);     \
+    }                                                                        \
+    TFD_EACH_INLINE void name##_each(const struct tfd_row *r, int64_t begin, \
+                                     int64_t end)                            \
+    {                                                                        \
+        tfd_binary_both(r, begin, end, name##_at);                           \
+    }
+
+#define TFD_PAIR_SIMD(name, TA, TY, function) \
+    TFD_PAIR_EACH(name, TA, TY, function)     \
+    TFD_SIMD_LOOP(name)                       \
+    {                                         \
+        name##_each(arg, begin, end);         \
+    }                                         \
+    TFD_SIMD_CLONES(name)
+
+#define TFD_PAIR_WIDE(name, TA, TY, function)                        \
+    TFD_PAIR_EACH(name, TA, TY, function)                            \
+    TFD_SIMD_LOOP(name)                                              \
+    {                                                                \
+        tfd_binary_blocks(arg, begin, end, sizeof(TA), name##_each); \
+    }                                                                \
+    TFD_SIMD_CLONES_WIDE(name)
+
 #define TFD_UNARY_LOOP(name, TA, TY, function)              \
     TFD_UNARY_EACH(, name, TA, TY, function)                \
     static void name(void *arg, int64_t begin, int64_t end) \

@@ -139,8 +139,8 @@ TFD_FLOAT_DTYPES(EACH_REAL)
     BINARY(softplus_grad_##name, T, T, softplus_grad_##T) \
     BINARY(softsign_grad_##name, T, T, softsign_grad_##T)
 
-LOOPS(TFD_UNARY_WIDE, TFD_BINARY_WIDE, FLOAT, float)
-LOOPS(TFD_UNARY_WIDE, TFD_BINARY_WIDE, DOUBLE, double)
+LOOPS(TFD_UNARY_WIDE, TFD_PAIR_WIDE, FLOAT, float)
+LOOPS(TFD_UNARY_WIDE, TFD_PAIR_WIDE, DOUBLE, double)
 
 /* Of floats that hold halves or bfloat16. */
 /* Rows of X, which makes loops, and of NARROW, which runs them on halves. */
@@ -160,7 +160,7 @@ LOOPS(TFD_UNARY_WIDE, TFD_BINARY_WIDE, DOUBLE, double)
     ROWS(X, softplus, BFLOAT16, tfd_bfloat16)
 
 STEPS(STEPS_OF_ONE, TFD_UNARY_WIDE)
-STEPS(STEPS_OF_TWO, TFD_BINARY_WIDE)
+STEPS(STEPS_OF_TWO, TFD_PAIR_WIDE)
 STEPS(STEPS_NARROW, TFD_NARROW_LOOP)
 
 #define SIZE_AND_1(x) (((x) < 0 ? -(x) : (x)) + 1)
@@ -173,9 +173,9 @@ STEPS(STEPS_NARROW, TFD_NARROW_LOOP)
     ((dy) / R(SIZE_AND_1_LANES(R, x) * SIZE_AND_1_LANES(R, x)))
 
 STEPS_OF_ONE(TFD_UNARY_WIDE, softsign, HALF, tfd_half)
-STEPS_OF_TWO(TFD_BINARY_WIDE, softsign, HALF, tfd_half)
+STEPS_OF_TWO(TFD_PAIR_WIDE, softsign, HALF, tfd_half)
 STEPS_OF_ONE(TFD_UNARY_WIDE, softsign, BFLOAT16, tfd_bfloat16)
-STEPS_OF_TWO(TFD_BINARY_WIDE, softsign, BFLOAT16, tfd_bfloat16)
+STEPS_OF_TWO(TFD_PAIR_WIDE, softsign, BFLOAT16, tfd_bfloat16)
 TFD_HALF_LOOP(softsign_HALF, UNARY, SOFTSIGN, SOFTSIGN_LANES,
               softsign_steps_HALF)
 TFD_HALF_LOOP(softsign_grad_HALF, BINARY, SOFTSIGN_GRAD, SOFTSIGN_GRAD_LANES,
@@ -249,9 +249,9 @@ TFD_HALF_DTYPES(RELU6_OF_HALF)
 
 TFD_FLOAT_DTYPES(RELU6_LOOP)
 RELU6_INTS(TFD_UNARY_SIMD, relu6)
-RELU6_INTS(TFD_BINARY_WIDE, relu6_grad)
-TFD_BINARY_WIDE(relu6_grad_FLOAT, float, float, relu6_grad_of_FLOAT)
-TFD_BINARY_WIDE(relu6_grad_DOUBLE, double, double, relu6_grad_of_DOUBLE)
+RELU6_INTS(TFD_PAIR_SIMD, relu6_grad)
+TFD_PAIR_WIDE(relu6_grad_FLOAT, float, float, relu6_grad_of_FLOAT)
+TFD_PAIR_WIDE(relu6_grad_DOUBLE, double, double, relu6_grad_of_DOUBLE)
 TFD_UNARY_SIMD(relu6_HALF, tfd_half, tfd_half, relu6_of_HALF)
 TFD_UNARY_SIMD(relu6_BFLOAT16, tfd_bfloat16, tfd_bfloat16, relu6_of_BFLOAT16)
 TFD_NARROW_LOOP(relu6_grad_HALF, HALF, relu6_grad_FLOAT)

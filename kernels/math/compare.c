@@ -70,8 +70,8 @@ static inline tfd_bool not_equal_STRING(struct tfd_tstring a,
     LOOPS_EQUAL(LOOP, name, T, EQUAL, NOT_EQUAL) \
     LOOPS_ORDER(LOOP, name, T, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL)
 /* Copies for long vectors cost memory: only what is compared often has them. */
-#define LOOP_OF_INT32 TFD_BINARY_WIDE
-#define LOOP_OF_INT64 TFD_BINARY_WIDE
+#define LOOP_OF_INT32 TFD_BINARY_SIMD
+#define LOOP_OF_INT64 TFD_BINARY_SIMD
 #define LOOP_OF_UINT8 TFD_BINARY_LOOP
 #define LOOP_OF_INT16 TFD_BINARY_LOOP
 #define LOOP_OF_INT8 TFD_BINARY_LOOP

@@ -16,6 +16,7 @@
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow.h"
 #include "kernels/nn/softmax_row.h"
+#include "kernels/vector/vector_doubles.h"
 
 /* ---- Loops over rows ----------------------------------------------------- */
 

@@ -63,7 +63,7 @@
             for (int64_t j = begin; j < end; j++)    \
                 acc[j] = JOIN(acc[j], x[j]);         \
     }                                                \
-    TFD_SIMD_CLONES_WIDE(columns_##id)
+    TFD_SIMD_CLONES(columns_##id)
 
 /* Rows of a few elements have loops of their own, in which a vector holds many
  * rows. */

@@ -104,7 +104,8 @@ static void test_every_length_and_alignment(void **state)
         check_lengths(binary[i]);
 }
 
-/* One side is the same element again and again. */
+/* One side is the same element again and again; but of SoftplusGrad, whose
+ * operands are of one shape. */
 static void test_scalars_beside_vectors(void **state)
 {
     (void)state;
@@ -116,6 +117,8 @@ static void test_scalars_beside_vectors(void **state)
                 struct tfd_row row = {
                     left ? &one : a, left ? a : &one, y, !left, left, NULL, 0};
 
+                if (strcmp(binary[op], "SoftplusGrad") == 0)
+                    continue;
                 fill();
                 loop(&row, 0, 70);
                 for (int i = 0; i < 70; i++)
