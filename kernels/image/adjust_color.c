@@ -322,7 +322,7 @@ TFD_PIXELS_INLINE float hue_of(struct tfd_pixel p, float most, float range)
 
     h = p.a == most ? red : h;
     h = h < 0 ? h + 1 : h;
-    h = (h >= 0) & (h <= 1) ? h : 1;
+    h = ((h >= 0) & (h <= 1)) ? h : 1;
     return range <= 0 ? 0 : h;
 }
 

@@ -92,7 +92,7 @@ void tfd_fake_quantize(struct tfd_kctx *k, struct tfd_fake_job *j)
 /* What an element is multiplied with. */
 TFD_VECTOR float inside(float x, float low, float high)
 {
-    return (x >= low) & (x <= high) ? 1 : 0;
+    return ((x >= low) & (x <= high)) ? 1 : 0;
 }
 
 TFD_VECTOR float below(float x, float low, float high)

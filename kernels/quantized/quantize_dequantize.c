@@ -130,7 +130,7 @@ SCALING(DOUBLE, double, DBL_MAX)
             const T low = (T)s->low, high = (T)s->high;                    \
                                                                            \
             for (; i < stop; i++)                                          \
-                y[i] = dy[i] * ((x[i] >= low) & (x[i] <= high) ? 1 : 0);   \
+                y[i] = dy[i] * (((x[i] >= low) & (x[i] <= high)) ? 1 : 0); \
         }                                                                  \
     }                                                                      \
     TFD_SIMD_CLONES(back_##name)
