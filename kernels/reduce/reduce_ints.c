@@ -93,20 +93,6 @@
     }                                                                         \
     TFD_SIMD_CLONES_WIDE(rows_##id)
 
-#define INT_REDUCER(id, name, folding, A, SLABS, PS)      \
-    const struct tfd_reducer tfd_reduce_##id##_##name = { \
-        .acc_size = sizeof(A),                            \
-        .identity = &first_of_##folding##_##name,         \
-        .run = run_##folding##_##name,                    \
-        .columns = columns_##folding##_##name,            \
-        .merge = merge_##folding##_##name,                \
-        .finish = finish_##id##_##name,                   \
-        .rows = rows_##id##_##name,                       \
-        .slabs = (SLABS),                                 \
-        .slab_rows = INT64_MAX,                           \
-        .element_ps = (PS),                               \
-    };
-
 /* ---- What there is ------------------------------------------------------- */
 
 #define INT_PS_INT32 100
@@ -151,12 +137,12 @@
     X(prod_##name, U, U, TFD_FOLD_CUT)   \
     X(max_##name, T, T, TFD_FOLD_CUT)    \
     X(min_##name, T, T, TFD_FOLD_CUT)
-#define REDUCERS(X, name, T, U, LEAST, MOST)                 \
-    X(sum, name, sum, U, slabs_sum_##name, INT_PS_##name)    \
-    X(mean, name, long, uint64_t, NULL, INT_PS_##name)       \
-    X(prod, name, prod, U, slabs_prod_##name, INT_PS_##name) \
-    X(max, name, max, T, slabs_max_##name, INT_PS_##name)    \
-    X(min, name, min, T, slabs_min_##name, INT_PS_##name)
+#define REDUCERS(X, name, T, U, LEAST, MOST)                            \
+    X(sum, name, sum, U, slabs_sum_##name, INT64_MAX, INT_PS_##name)    \
+    X(mean, name, long, uint64_t, NULL, INT64_MAX, INT_PS_##name)       \
+    X(prod, name, prod, U, slabs_prod_##name, INT64_MAX, INT_PS_##name) \
+    X(max, name, max, T, slabs_max_##name, INT64_MAX, INT_PS_##name)    \
+    X(min, name, min, T, slabs_min_##name, INT64_MAX, INT_PS_##name)
 
 TYPES(FOLDS, INT_RUN)
 TYPES(FOLDS, INT_COLUMNS)
@@ -165,4 +151,4 @@ TYPES(SLABS, TFD_FOLD_SLAB)
 TYPES(SLAB_OUTPUTS, TFD_FOLD_SLABS)
 TYPES(MERGES, TFD_REDUCE_MERGE)
 TYPES(ENDS, TFD_REDUCE_FINISH)
-TYPES(REDUCERS, INT_REDUCER)
+TYPES(REDUCERS, TFD_FOLD_REDUCER)

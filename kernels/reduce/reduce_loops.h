@@ -153,19 +153,25 @@ TFD_DEFINE_VECTOR(double, int64_t, vector_double, mask_double)
 
 /* ---- Reducers ------------------------------------------------------------ */
 
-#define TFD_FLOAT_REDUCER(id, name, folding, A, ROWS)     \
-    const struct tfd_reducer tfd_reduce_##id##_##name = { \
-        .acc_size = sizeof(A),                            \
-        .identity = &first_of_##folding##_##name,         \
-        .run = run_##folding##_##name,                    \
-        .columns = columns_##folding##_##name,            \
-        .merge = merge_##folding##_##name,                \
-        .finish = finish_##id##_##name,                   \
-        .rows = rows_##id##_##name,                       \
-        .slabs = slabs_##id##_##name,                     \
-        .slab_rows = (ROWS),                              \
-        .element_ps = TFD_FLOAT_PS,                       \
+/* SLABS: the loop over slabs of up to ROWS rows, or NULL; PS: picoseconds that
+ * an element takes. */
+#define TFD_FOLD_REDUCER(id, name, folding, A, SLABS, ROWS, PS) \
+    const struct tfd_reducer tfd_reduce_##id##_##name = {       \
+        .acc_size = sizeof(A),                                  \
+        .identity = &first_of_##folding##_##name,               \
+        .run = run_##folding##_##name,                          \
+        .columns = columns_##folding##_##name,                  \
+        .merge = merge_##folding##_##name,                      \
+        .finish = finish_##id##_##name,                         \
+        .rows = rows_##id##_##name,                             \
+        .slabs = (SLABS),                                       \
+        .slab_rows = (ROWS),                                    \
+        .element_ps = (PS),                                     \
     };
+
+#define TFD_FLOAT_REDUCER(id, name, folding, A, ROWS)                 \
+    TFD_FOLD_REDUCER(id, name, folding, A, slabs_##id##_##name, ROWS, \
+                     TFD_FLOAT_PS)
 
 #define TFD_FLOAT_PS 100 /* with vectors, from a second cache */
 
