@@ -20,7 +20,7 @@
 #include "kernels/vector/narrow.h"
 #include "kernels/vector/narrow_loops.h"
 #include "kernels/core/outputs.h"
-#include "kernels/vector/vector_doubles.h"
+#include "kernels/vector/double_functions.h"
 #include "kernels/vector/vector_functions.h"
 
 #define SELU_SCALE 1.0507009873554804934193349852946

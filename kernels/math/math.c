@@ -5,7 +5,7 @@
  *
  * Those of floats are vectorised (vector_math.h, vector_functions.h,
  * vector_trig.h, vector_pieces.h), and those of doubles but for Sin and Cos
- * (vector_doubles.h); everything else is the C library's.
+ * (double_functions.h); everything else is the C library's.
  * half and bfloat16 are computed in float.
  */
 #include "kernels/core/families.h"
@@ -16,7 +16,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow_loops.h"
-#include "kernels/vector/vector_doubles.h"
+#include "kernels/vector/double_functions.h"
 #include "kernels/vector/vector_pieces.h"
 #include "kernels/vector/vector_trig.h"
 

@@ -21,7 +21,7 @@
 #include "kernels/math/special_functions.h"
 #include "kernels/math/special_grad.h"
 #include "kernels/math/special_lanes.h"
-#include "kernels/vector/vector_doubles.h"
+#include "kernels/vector/double_functions.h"
 #include "kernels/vector/vector_trig.h"
 
 #include <math.h>

@@ -4,9 +4,8 @@
  *     Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Expm1 Erfc
  *
  * Those of floats are vectorised (vector_functions.h, vector_trig.h,
- * vector_double.h), and some of doubles (vector_doubles.h); everything else is
- * the C library's.  half and bfloat16 are
- * computed in float.
+ * vector_double.h), and some of doubles (double_functions.h); everything else
+ * is the C library's.  half and bfloat16 are computed in float.
  */
 #include "kernels/core/families.h"
 
@@ -16,7 +15,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow_loops.h"
-#include "kernels/vector/vector_doubles.h"
+#include "kernels/vector/double_functions.h"
 #include "kernels/vector/vector_trig.h"
 
 #include <math.h>

@@ -16,7 +16,7 @@
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow.h"
 #include "kernels/nn/softmax_row.h"
-#include "kernels/vector/vector_doubles.h"
+#include "kernels/vector/double_functions.h"
 
 /* ---- Loops over rows ----------------------------------------------------- */
 

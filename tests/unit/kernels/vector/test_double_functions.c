@@ -1,10 +1,10 @@
 /*
- * test_vector_doubles.c - vector_doubles.h against the C library's functions of
- * long doubles, which have 11 more bits: more than a million arguments each,
- * over all exponents and where the functions change their ways; and what IEEE
- * 754 has for infinities, NaN, zeros and subnormals.
+ * test_double_functions.c - double_functions.h against the C library's
+ * functions of long doubles, which have 11 more bits: more than a million
+ * arguments each, over all exponents and where the functions change their ways;
+ * and what IEEE 754 has for infinities, NaN, zeros and subnormals.
  */
-#include "kernels/vector/vector_doubles.h"
+#include "kernels/vector/double_functions.h"
 
 #include <float.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * vector_doubles.h - functions of doubles in the manner of vector_math.h:
+ * double_functions.h - functions of doubles in the manner of vector_math.h:
  * polynomials and selections, no branch and no call, so that a loop over them
  * is vectorised.
  *
@@ -12,13 +12,13 @@
  *
  * The rational functions are those of the Cephes library, that of log of the
  * FreeBSD mathematics library.  Largest distances in units of the last place
- * (test_vector_doubles.c, more than a million arguments each): exp 1.1, expm1
+ * (test_double_functions.c, more than a million arguments each): exp 1.1, expm1
  * 2.5, log 1, log1p 2, tanh 4, logistic 2.2, erf 2, erfc 12 (sums of nine
  * terms), atan 1, atan2 2, atanh 3; of subnormal results one more.  Infinities,
  * NaN and -0 come out as IEEE 754 has them.  Threads: any; there is no state.
  */
-#ifndef TFD_KERNELS_VECTOR_DOUBLES_H
-#define TFD_KERNELS_VECTOR_DOUBLES_H
+#ifndef TFD_KERNELS_DOUBLE_FUNCTIONS_H
+#define TFD_KERNELS_DOUBLE_FUNCTIONS_H
 
 #include "kernels/vector/vector_double.h"
 
