@@ -20,39 +20,8 @@
 
 #include <cmocka.h>
 
-/* ---- The runtime, as little of it as this needs -------------------------- */
-
-struct tfd_rt {
-    struct tfd_pool *pool;
-};
-
-struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt)
-{
-    return rt->pool;
-}
-
-/* Those that share images, those that are more than images, and none. */
-static const int threads[] = {3, 8, 0};
-
-static struct tfd_rt runtimes[3];
-
-static int start(void **state)
-{
-    (void)state;
-    tfd_gemm_init();
-    for (size_t i = 0; i < TFD_COUNT(threads); i++)
-        runtimes[i].pool = threads[i] ? tfd_pool_new(threads[i], NULL) : NULL;
-    return !runtimes[0].pool || !runtimes[1].pool;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < TFD_COUNT(threads); i++)
-        if (runtimes[i].pool)
-            tfd_pool_free(runtimes[i].pool);
-    return 0;
-}
+#define FEW_THREADS 3
+#include "tests/unit/kernels/conv/conv_rig.h"
 
 /* oneDNN's code for SSE is products too. */
 static bool has_primitives(void)

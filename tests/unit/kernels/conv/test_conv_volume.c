@@ -22,38 +22,8 @@
 
 #include <cmocka.h>
 
-/* The runtime, as little of it as this needs. */
-struct tfd_rt {
-    struct tfd_pool *pool;
-};
-
-struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt)
-{
-    return rt->pool;
-}
-
-/* Those that share volumes, those that are more than volumes, and none. */
-static const int threads[] = {2, 8, 0};
-
-static struct tfd_rt runtimes[3];
-
-static int start(void **state)
-{
-    (void)state;
-    tfd_gemm_init();
-    for (size_t i = 0; i < TFD_COUNT(threads); i++)
-        runtimes[i].pool = threads[i] ? tfd_pool_new(threads[i], NULL) : NULL;
-    return !runtimes[0].pool || !runtimes[1].pool;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < TFD_COUNT(threads); i++)
-        if (runtimes[i].pool)
-            tfd_pool_free(runtimes[i].pool);
-    return 0;
-}
+#define FEW_THREADS 2
+#include "tests/unit/kernels/conv/conv_rig.h"
 
 /* in, out, size, stride, dilation, before; of planes, rows, columns. */
 static const struct shape {
