@@ -181,9 +181,19 @@ static const struct loop sum = {"a sum",
                                 {0, 0, 1, 10},
                                 true};
 
+/* Of a node in a mean sampled step; the loop has more nodes than are kept as
+ * the slowest, and which of these are depends on the machine. */
+static double runs_of(const struct tfd_exec *e, const char *name)
+{
+    for (int32_t i = 0; i < e->node_count; i++)
+        if (e->nodes[i].node && tfd_str_is(e->nodes[i].node->name, name))
+            return (double)e->samples->of[i].runs / (double)e->samples->steps;
+    fail_msg("no node %s", name);
+    return 0;
+}
+
 static double runs_in_loop(int rounds, bool as_code)
 {
-    struct tfd_graph_facts f;
     uint64_t graph = put_loop(&sum);
 
     assert_true(has_code(exec_of(graph)));
@@ -193,10 +203,8 @@ static double runs_in_loop(int rounds, bool as_code)
         w.fed[0] = wrig_scalar(TFD_FLOAT, rounds);
         assert_int_equal(wrig_run(&w, graph), TFD_OK);
     }
-    f = facts_of(graph);
-    assert_int_equal(f.sampled, 2);
-    assert_non_null(op_of(&f, "L/x_add"));
-    return op_of(&f, "L/x_add")->runs;
+    assert_int_equal(facts_of(graph).sampled, 2);
+    return runs_of(exec_of(graph), "L/x_add");
 }
 
 static void test_rounds_of_loops_count(void **state)
