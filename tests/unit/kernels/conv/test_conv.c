@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #define FEW_THREADS 3
+#include "tests/unit/kernels/judge.h"
 #include "tests/unit/kernels/conv/conv_rig.h"
 
 /* oneDNN's code for SSE is products too. */
@@ -77,7 +78,7 @@ struct numbers {
 };
 
 /* Looks random, the same in every run, and little of it is round. */
-static double noise(int64_t i)
+JUDGE static double noise(int64_t i)
 {
     return (double)((uint64_t)i * UINT64_C(2654435761) % 2003) / 1001 - 1;
 }
@@ -111,8 +112,9 @@ static void forget(struct numbers *n)
 static const int results[] = {
     [TFD_CONV_FORWARD] = 2, [TFD_CONV_INPUT] = 0, [TFD_CONV_FILTER] = 1};
 
-static void one_output(const struct shape *s, int result, struct numbers *n,
-                       int64_t image, int64_t row, int64_t column, int64_t out)
+JUDGE static void one_output(const struct shape *s, int result,
+                             struct numbers *n, int64_t image, int64_t row,
+                             int64_t column, int64_t out)
 {
     const int64_t depth = s->in_channels / s->groups;
     const int64_t group = out / (s->out_channels / s->groups);
@@ -141,7 +143,7 @@ static void one_output(const struct shape *s, int result, struct numbers *n,
     }
 }
 
-static void judge(const struct shape *s, int result, struct numbers *n)
+JUDGE static void judge(const struct shape *s, int result, struct numbers *n)
 {
     memset(n->value[result], 0, (size_t)n->count[result] * sizeof(double));
     for (int64_t image = 0; image < s->batch; image++)

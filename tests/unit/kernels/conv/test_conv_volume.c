@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #define FEW_THREADS 2
+#include "tests/unit/kernels/judge.h"
 #include "tests/unit/kernels/conv/conv_rig.h"
 
 /* in, out, size, stride, dilation, before; of planes, rows, columns. */
@@ -129,7 +130,7 @@ struct numbers {
 };
 
 /* Looks random, the same in every run, and little of it is round. */
-static double noise(int64_t i)
+JUDGE static double noise(int64_t i)
 {
     return (double)((uint64_t)i * UINT64_C(2654435761) % 2003) / 1001 - 1;
 }
@@ -159,8 +160,8 @@ static const int results[] = {
     [TFD_CONV_FORWARD] = 2, [TFD_CONV_INPUT] = 0, [TFD_CONV_FILTER] = 1};
 
 /* Of one pixel of y and one of the window, by the definition. */
-static void one_pair(const struct shape *s, int result, struct numbers *n,
-                     const int64_t *at, int64_t y, int64_t window)
+JUDGE static void one_pair(const struct shape *s, int result, struct numbers *n,
+                           const int64_t *at, int64_t y, int64_t window)
 {
     int64_t pixel = y / (s->side[0].out * s->side[1].out * s->side[2].out);
     int64_t left = window;
@@ -194,7 +195,7 @@ static void one_pair(const struct shape *s, int result, struct numbers *n,
         }
 }
 
-static void judge(const struct shape *s, int result, struct numbers *n)
+JUDGE static void judge(const struct shape *s, int result, struct numbers *n)
 {
     const int64_t windows = s->side[0].size * s->side[1].size * s->side[2].size;
 

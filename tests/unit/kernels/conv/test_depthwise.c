@@ -3,6 +3,7 @@
  * what is added up at once, and pixels at each edge, against plain loops over
  * small integers; so are both gradients.
  */
+#include "tests/unit/kernels/judge.h"
 #include "tests/support/kernel_rig.h"
 
 #define ROWS 3
@@ -112,7 +113,7 @@ struct side {
     int in, out, before;
 };
 
-static struct side side_of(int in, const struct sizes *s)
+JUDGE static struct side side_of(int in, const struct sizes *s)
 {
     const int window = (s->size - 1) * s->dilation + 1;
     struct side side = {in, (in + s->stride - 1) / s->stride, 0};
@@ -127,7 +128,7 @@ static struct side side_of(int in, const struct sizes *s)
 static int dx[VALUES_MAX], dw[VALUES_MAX];
 
 /* Both from x and w as X and W give them, and from dy as W does. */
-static void plain_gradients(const struct sizes *s)
+JUDGE static void plain_gradients(const struct sizes *s)
 {
     const struct side row = side_of(s->rows, s);
     const struct side column = side_of(s->columns, s);
