@@ -9,6 +9,9 @@
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/random/sobol_table.h"
+#include "kernels/vector/simd.h"
+
+#include <string.h>
 
 /* Rows that are made in one piece, and columns whose direction numbers are at
  * hand meanwhile: a cache line of floats. */
@@ -31,20 +34,21 @@ struct columns {
     int first, count;
 };
 
-/* Columns from `first` on, at point n. */
+/* Columns from `first` on, at point n; `last` is that of the last row. */
 static void begin_columns(struct columns *c, const struct sobol *s, int first,
-                          uint32_t n)
+                          uint32_t n, uint32_t last)
 {
     const uint32_t gray = n ^ n >> 1;
+    const int digits = 32 - __builtin_clz(last);
 
     c->first = first;
     c->count = s->dim - first < COLUMNS ? s->dim - first : COLUMNS;
+    memset(c->point, 0, sizeof(c->point));
     for (int i = 0; i < c->count; i++) {
         uint32_t numbers[TFD_SOBOL_DIGITS];
 
-        tfd_sobol_directions(first + i, numbers);
-        c->point[i] = 0;
-        for (int k = 0; k < TFD_SOBOL_DIGITS; k++) {
+        tfd_sobol_directions(first + i, digits, numbers);
+        for (int k = 0; k < digits; k++) {
             c->direction[k][i] = numbers[k];
             if (gray >> k & 1)
                 c->point[i] ^= numbers[k];
@@ -52,55 +56,66 @@ static void begin_columns(struct columns *c, const struct sobol *s, int first,
     }
 }
 
-static void store_point(const struct columns *c, const struct sobol *s,
-                        int64_t row)
-{
-    const int64_t at = row * s->dim + c->first;
+/* Points lie below 2^31, and conversions of signed numbers are instructions. */
+#define FILL(T)                                                           \
+    static inline __attribute__((always_inline)) void store_##T(          \
+        const uint32_t *point, T unit, T *to, int count)                  \
+    {                                                                     \
+        for (int i = 0; i < count; i++)                                   \
+            to[i] = (T)(int32_t)point[i] * unit;                          \
+    }                                                                     \
+    static inline __attribute__((always_inline)) void walk_##T(           \
+        const struct columns *c, const struct sobol *s, int64_t begin,    \
+        int64_t end, int count)                                           \
+    {                                                                     \
+        uint32_t n = (uint32_t)(s->skip + begin + 1), point[COLUMNS];     \
+        T *to = (T *)tfd_tensor_data(s->out) + begin * s->dim + c->first; \
+        const T unit = (T)s->unit;                                        \
+                                                                          \
+        memcpy(point, c->point, sizeof(point));                           \
+        store_##T(point, unit, to, count);                                \
+        for (int64_t row = begin + 1; row < end; row++) {                 \
+            const uint32_t *change = c->direction[__builtin_ctz(++n)];    \
+                                                                          \
+            for (int i = 0; i < count; i++)                               \
+                point[i] ^= change[i];                                    \
+            store_##T(point, unit, to += s->dim, count);                  \
+        }                                                                 \
+    }                                                                     \
+    TFD_SIMD_LOOP(fill_##T)                                               \
+    {                                                                     \
+        const struct sobol *s = arg;                                      \
+                                                                          \
+        for (int i = 0; i < s->dim && !tfd_halted(); i += COLUMNS) {      \
+            struct columns c;                                             \
+                                                                          \
+            begin_columns(&c, s, i, (uint32_t)(s->skip + begin + 1),      \
+                          (uint32_t)(s->skip + end));                     \
+            if (c.count == COLUMNS)                                       \
+                walk_##T(&c, s, begin, end, COLUMNS);                     \
+            else if (c.count == COLUMNS / 2)                              \
+                walk_##T(&c, s, begin, end, COLUMNS / 2);                 \
+            else                                                          \
+                walk_##T(&c, s, begin, end, c.count);                     \
+        }                                                                 \
+    }                                                                     \
+    TFD_SIMD_CLONES(fill_##T)
 
-    if (s->out->dtype == TFD_FLOAT) {
-        float *to = (float *)tfd_tensor_data(s->out) + at;
-
-        for (int i = 0; i < c->count; i++)
-            to[i] = (float)c->point[i] * (float)s->unit;
-    } else {
-        double *to = (double *)tfd_tensor_data(s->out) + at;
-
-        for (int i = 0; i < c->count; i++)
-            to[i] = (double)c->point[i] * s->unit;
-    }
-}
-
-static void fill_columns(const struct sobol *s, int first, int64_t begin,
-                         int64_t end)
-{
-    uint32_t n = (uint32_t)(s->skip + begin + 1);
-    struct columns c;
-
-    begin_columns(&c, s, first, n);
-    store_point(&c, s, begin);
-    for (int64_t row = begin + 1; row < end; row++) {
-        const uint32_t *change = c.direction[__builtin_ctz(++n)];
-
-        for (int i = 0; i < c.count; i++)
-            c.point[i] ^= change[i];
-        store_point(&c, s, row);
-    }
-}
+FILL(float)
+FILL(double)
 
 static void run_sobol(void *arg, int64_t begin, int64_t end)
 {
-    const struct sobol *s = arg;
+    struct sobol *s = arg;
 
-    for (int64_t block = begin; block < end; block++) {
-        const int64_t row = block * BLOCK_ROWS;
-        const int64_t rest = s->rows - row;
+    for (int64_t block = begin; block < end && !tfd_halted(); block++) {
+        const int64_t row = block * BLOCK_ROWS, rest = s->rows - row;
+        const int64_t rows = rest < BLOCK_ROWS ? rest : BLOCK_ROWS;
 
-        for (int i = 0; i < s->dim; i += COLUMNS) {
-            if (tfd_halted())
-                return;
-            fill_columns(s, i, row,
-                         row + (rest < BLOCK_ROWS ? rest : BLOCK_ROWS));
-        }
+        if (s->out->dtype == TFD_FLOAT)
+            fill_float(s, row, row + rows);
+        else
+            fill_double(s, row, row + rows);
     }
 }
 

@@ -126,9 +126,10 @@ static int degree_of(int dim)
 }
 
 /* The numbers that the polynomial makes of those before them. */
-static void make_numbers(uint32_t p, int degree, uint32_t m[TFD_SOBOL_DIGITS])
+static void make_numbers(uint32_t p, int degree, int digits,
+                         uint32_t m[TFD_SOBOL_DIGITS])
 {
-    for (int k = degree; k < TFD_SOBOL_DIGITS; k++) {
+    for (int k = degree; k < digits; k++) {
         m[k] = m[k - degree];
         for (int i = 1; i <= degree; i++)
             if (p >> (degree - i) & 1)
@@ -136,12 +137,13 @@ static void make_numbers(uint32_t p, int degree, uint32_t m[TFD_SOBOL_DIGITS])
     }
 }
 
-void tfd_sobol_directions(int dim, uint32_t out[TFD_SOBOL_DIGITS])
+void tfd_sobol_directions(int dim, int digits, uint32_t out[TFD_SOBOL_DIGITS])
 {
     assert(dim >= 0 && dim < TFD_SOBOL_DIMS);
+    assert(digits > 0 && digits <= TFD_SOBOL_DIGITS);
     out[0] = 1;
     if (dim == 0) {
-        for (int k = 1; k < TFD_SOBOL_DIGITS; k++)
+        for (int k = 1; k < digits; k++)
             out[k] = 1;
     } else {
         const int degree = degree_of(dim);
@@ -151,8 +153,8 @@ void tfd_sobol_directions(int dim, uint32_t out[TFD_SOBOL_DIGITS])
 
         for (int k = 1; k < degree; at += (uint32_t)k++)
             out[k] = bits_at(at, k) << 1 | 1;
-        make_numbers(polynomials.of[dim], degree, out);
+        make_numbers(polynomials.of[dim], degree, digits, out);
     }
-    for (int k = 0; k < TFD_SOBOL_DIGITS; k++)
+    for (int k = 0; k < digits; k++)
         out[k] <<= TFD_SOBOL_DIGITS - 1 - k;
 }

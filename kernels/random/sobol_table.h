@@ -32,7 +32,8 @@
  * first call finds the polynomials, which takes some 50 ms; it fails only where
  * that could not be done. */
 enum tfd_code tfd_sobol_begin(struct tfd_status *st) TFD_MUST_USE;
-/* After that. */
-void tfd_sobol_directions(int dim, uint32_t out[TFD_SOBOL_DIGITS]);
+/* After that: the first `digits` of them, 1 to TFD_SOBOL_DIGITS; some of the
+ * others may be written, too. */
+void tfd_sobol_directions(int dim, int digits, uint32_t out[TFD_SOBOL_DIGITS]);
 
 #endif
