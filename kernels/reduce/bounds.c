@@ -1,16 +1,19 @@
 /*
  * bounds.c - where values belong in sorted rows: LowerBound and UpperBound, by
  * binary search, and the element that would be n-th if a row were sorted:
- * NthElement, by partitions around a pivot.
+ * NthElement, by what is below or above a pivot.
  *
  * Halves are searched as floats.
  */
+#include "common/base/alloc.h"
 #include "common/base/entropy.h"
 #include "common/base/half.h"
+#include "common/base/min.h"
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
+#include "kernels/vector/simd.h"
 
 #include <string.h>
 
@@ -147,13 +150,17 @@ static enum tfd_code bounds_shape(struct tfd_shape_ctx *s,
 /* ---- NthElement ---------------------------------------------------------- */
 
 struct nth {
-    void *x; /* rows that may be reordered */
+    const void *x;
     void *y;
     int64_t length, n;
+    void *room; /* for a row */
 };
 
 /* After so many a row may be one that is made to be slow to select from. */
 #define ROUNDS 64
+#define SAMPLE 16 /* elements, from which a pivot is taken */
+/* Elements between two looks at whether the step has ended. */
+#define SELECT_PIECE (1 << 20)
 
 /* A number below `end` that whoever made the row cannot foresee. */
 static int64_t any_of(uint64_t *random, int64_t end)
@@ -166,58 +173,187 @@ static int64_t any_of(uint64_t *random, int64_t end)
     return (int64_t)(*random % (uint64_t)end);
 }
 
-/* Quickselect with the median of three as pivot; of equal elements those on
- * either side of the pivot change places, too, so that many equal ones do not
- * make it slow. */
-#define SELECT(name, T, V, TO)                                               \
-    static T nth_of_##name(T *x, int64_t low, int64_t high, int64_t n)       \
-    {                                                                        \
-        uint64_t random = 0;                                                 \
-                                                                             \
-        for (int round = 0; low < high && !tfd_halted(); round++) {          \
-            const int64_t middle =                                           \
-                round < ROUNDS ? low + (high - low) / 2                      \
-                               : low + any_of(&random, high - low + 1);      \
-            const V a = TO(x[low]), b = TO(x[middle]);                       \
-            const V c = TO(x[high]);                                         \
-            const V most = a < b ? b : a, least = a < b ? a : b;             \
-            const V median = c < least ? least : most < c ? most : c;        \
-            const V pivot = round < ROUNDS ? median : b;                     \
-            int64_t i = low, j = high;                                       \
-                                                                             \
-            while (i <= j) {                                                 \
-                while (i < high && TO(x[i]) < pivot)                         \
-                    i++;                                                     \
-                while (j > low && pivot < TO(x[j]))                          \
-                    j--;                                                     \
-                if (i <= j) {                                                \
-                    const T one = x[i];                                      \
-                                                                             \
-                    x[i++] = x[j];                                           \
-                    x[j--] = one;                                            \
-                }                                                            \
-            }                                                                \
-            if (n <= j)                                                      \
-                high = j;                                                    \
-            else if (n >= i)                                                 \
-                low = i;                                                     \
-            else                                                             \
-                break;                                                       \
-        }                                                                    \
-        return x[n];                                                         \
-    }                                                                        \
-                                                                             \
-    static void nth_##name(void *arg, int64_t begin, int64_t end)            \
-    {                                                                        \
-        const struct nth *s = arg;                                           \
-                                                                             \
-        for (int64_t row = begin; row < end; row++)                          \
-            ((T *)s->y)[row] = nth_of_##name((T *)s->x + row * s->length, 0, \
-                                             s->length - 1, s->n);           \
-    }
-SEARCH_ROWS(SELECT)
+#define TFD_SELECT static inline __attribute__((always_inline))
 
-#define SELECT_NS 6 /* an element is looked at about three times */
+/* Quickselect: what is below a pivot and what is not above it is counted, in
+ * vectors, and then only the side that is wanted is copied, without a branch.
+ * The pivot is the element of a sample whose place in it is like that of the
+ * one looked for, and so exact where the sample is all there is. */
+#define SELECT(name, T, C)                                                     \
+    struct pivot_##name {                                                      \
+        const T *x;                                                            \
+        T pivot;                                                               \
+        bool above; /* those are kept, else those below */                     \
+        T *kept;                                                               \
+        int64_t below, upto, count;                                            \
+    };                                                                         \
+    TFD_SELECT void count_##name(struct pivot_##name *s, int64_t begin,        \
+                                 int64_t end)                                  \
+    {                                                                          \
+        const T *x = s->x;                                                     \
+        const T pivot = s->pivot;                                              \
+        C below = 0, upto = 0;                                                 \
+                                                                               \
+        for (int64_t i = begin; i < end; i++) {                                \
+            below += x[i] < pivot;                                             \
+            upto += !(pivot < x[i]);                                           \
+        }                                                                      \
+        s->below += below;                                                     \
+        s->upto += upto;                                                       \
+    }                                                                          \
+    TFD_SELECT void keep_##name(struct pivot_##name *s, int64_t begin,         \
+                                int64_t end)                                   \
+    {                                                                          \
+        const T pivot = s->pivot;                                              \
+        T *to = s->kept + s->count;                                            \
+                                                                               \
+        if (s->above)                                                          \
+            for (int64_t i = begin; i < end; i++) {                            \
+                const T x = s->x[i];                                           \
+                                                                               \
+                *to = x;                                                       \
+                to += pivot < x;                                               \
+            }                                                                  \
+        else                                                                   \
+            for (int64_t i = begin; i < end; i++) {                            \
+                const T x = s->x[i];                                           \
+                                                                               \
+                *to = x;                                                       \
+                to += x < pivot;                                               \
+            }                                                                  \
+        s->count = to - s->kept;                                               \
+    }                                                                          \
+    /* Of a sample the last one that has at most n below it; what is missing   \
+     * is taken for the largest. */                                            \
+    TFD_SELECT int choose_##name(T own[SAMPLE], int64_t count, int64_t n)      \
+    {                                                                          \
+        int best = 0, most = -1;                                               \
+        T largest = own[0];                                                    \
+                                                                               \
+        for (int64_t i = 1; i < count; i++)                                    \
+            largest = largest < own[i] ? own[i] : largest;                     \
+        for (int64_t i = count; i < SAMPLE; i++)                               \
+            own[i] = largest;                                                  \
+        _Pragma("GCC unroll 1") for (int i = 0; i < SAMPLE; i++)               \
+        {                                                                      \
+            C rank = 0;                                                        \
+                                                                               \
+            for (int j = 0; j < SAMPLE; j++)                                   \
+                rank += own[j] < own[i];                                       \
+            best = rank <= n && rank > most ? i : best;                        \
+            most = rank <= n && rank > most ? (int)rank : most;                \
+        }                                                                      \
+        return best;                                                           \
+    }                                                                          \
+    TFD_SELECT T pivot_of_##name(const T *x, int64_t length, int64_t n)        \
+    {                                                                          \
+        const bool all = length <= SAMPLE;                                     \
+        const int64_t step = all ? 1 : (length - 1) / (SAMPLE - 1);            \
+        const int64_t count = all ? length : SAMPLE;                           \
+        T own[SAMPLE] = {0};                                                   \
+                                                                               \
+        for (int64_t i = 0; i < count; i++)                                    \
+            own[i] = x[step * i];                                              \
+        return x[step *                                                        \
+                 choose_##name(own, count, all ? n : n * SAMPLE / length)];    \
+    }                                                                          \
+    /* `kept` has room for what is below or above any element. */              \
+    TFD_SELECT T nth_of_##name(const T *x, int64_t length, int64_t n, T *kept) \
+    {                                                                          \
+        uint64_t random = 0;                                                   \
+                                                                               \
+        for (int round = 0;; round++) {                                        \
+            const T pivot = round < ROUNDS || length <= SAMPLE                 \
+                                ? pivot_of_##name(x, length, n)                \
+                                : x[any_of(&random, length)];                  \
+            struct pivot_##name s = {.x = x, .pivot = pivot};                  \
+                                                                               \
+            if (length <= SAMPLE || tfd_halted())                              \
+                return pivot;                                                  \
+            for (int64_t i = 0; i < length; i += SELECT_PIECE)                 \
+                count_##name(&s, i, tfd_min(i + SELECT_PIECE, length));        \
+            if (n >= s.below && n < s.upto)                                    \
+                return pivot;                                                  \
+            s.above = n >= s.upto;                                             \
+            s.kept = kept;                                                     \
+            for (int64_t i = 0; i < length && !tfd_halted();                   \
+                 i += SELECT_PIECE)                                            \
+                keep_##name(&s, i, tfd_min(i + SELECT_PIECE, length));         \
+            n -= s.above ? s.upto : 0;                                         \
+            length = s.above ? length - s.upto : s.below;                      \
+            x = kept;                                                          \
+        }                                                                      \
+    }                                                                          \
+    TFD_SIMD_LOOP(select_##name)                                               \
+    {                                                                          \
+        const struct nth *s = arg;                                             \
+        const T *x = s->x;                                                     \
+                                                                               \
+        for (int64_t row = begin; row < end; row++)                            \
+            ((T *)s->y)[row] =                                                 \
+                nth_of_##name(x + row * s->length, s->length, s->n, s->room);  \
+    }                                                                          \
+    TFD_SIMD_CLONES(select_##name)
+
+/* The type, and a signed one of its size to count in. */
+SELECT(FLOAT, float, int32_t)
+SELECT(DOUBLE, double, int64_t)
+SELECT(INT32, int32_t, int32_t)
+SELECT(INT64, int64_t, int64_t)
+
+/* In the order of signed numbers, and back. */
+#define LOWERED(x) ((uint64_t)(x) ^ UINT64_C(1) << 63)
+
+/* Rows of T are selected from as WIDE, in which each has its own value. */
+#define NTH(name, T, WIDE, V, TO, FROM)                                    \
+    static enum tfd_code nth_##name(void *arg, int64_t begin, int64_t end, \
+                                    struct tfd_status *st)                 \
+    {                                                                      \
+        struct nth s = *(const struct nth *)arg;                           \
+        const T *x = (const T *)s.x + begin * s.length;                    \
+        struct tfd_buffer *room =                                          \
+            tfd_buffer_new(sizeof(V) * (size_t)(s.length + 1));            \
+        V *wide = room ? room->data : NULL, found;                         \
+                                                                           \
+        if (!room)                                                         \
+            return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,                    \
+                            "OOM when selecting from %lld elements",       \
+                            (long long)s.length);                          \
+        for (int64_t row = begin; row < end; row++, x += s.length) {       \
+            struct nth one = {x, &found, s.length, s.n, wide};             \
+                                                                           \
+            if (TFD_##name != TFD_##WIDE) {                                \
+                for (int64_t i = 0; i < s.length; i++)                     \
+                    wide[i] = (V)TO(x[i]);                                 \
+                one.x = wide;                                              \
+            }                                                              \
+            select_##WIDE(&one, 0, 1);                                     \
+            ((T *)s.y)[row] = FROM(found);                                 \
+        }                                                                  \
+        tfd_buffer_unref(room);                                            \
+        return TFD_OK;                                                     \
+    }
+
+#define NTH_ROWS(X)                                                         \
+    X(FLOAT, float, FLOAT, float, AS_IT_IS, AS_IT_IS)                       \
+    X(DOUBLE, double, DOUBLE, double, AS_IT_IS, AS_IT_IS)                   \
+    X(INT8, int8_t, INT32, int32_t, AS_IT_IS, (int8_t))                     \
+    X(INT16, int16_t, INT32, int32_t, AS_IT_IS, (int16_t))                  \
+    X(INT32, int32_t, INT32, int32_t, AS_IT_IS, AS_IT_IS)                   \
+    X(INT64, int64_t, INT64, int64_t, AS_IT_IS, AS_IT_IS)                   \
+    X(UINT8, uint8_t, INT32, int32_t, AS_IT_IS, (uint8_t))                  \
+    X(UINT16, uint16_t, INT32, int32_t, AS_IT_IS, (uint16_t))               \
+    X(UINT32, uint32_t, INT64, int64_t, AS_IT_IS, (uint32_t))               \
+    X(UINT64, uint64_t, INT64, int64_t, LOWERED, LOWERED)                   \
+    X(HALF, tfd_half, FLOAT, float, tfd_half_to_float, tfd_half_from_float) \
+    X(BFLOAT16, tfd_bfloat16, FLOAT, float, tfd_bfloat16_to_float,          \
+      tfd_bfloat16_from_float)
+NTH_ROWS(NTH)
+
+#define NTH_ROW(name, T, WIDE, V, TO, FROM) [TFD_##name] = nth_##name,
+static tfd_try_fn *const selections[TFD_DTYPE_END] = {NTH_ROWS(NTH_ROW)};
+
+#define SELECT_NS 2 /* an element is looked at about three times */
 
 static enum tfd_code nth_prepare(const struct tfd_prepare *p, void *state,
                                  struct tfd_status *st)
@@ -251,7 +387,6 @@ static enum tfd_code read_n(const struct tfd_kctx *k, struct nth *s,
 static enum tfd_code nth_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
-    struct tfd_tensor copy = TFD_TENSOR_INIT;
     struct tfd_shape out = x->shape;
     struct nth s = {.n = 0};
 
@@ -260,16 +395,12 @@ static enum tfd_code nth_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &out, st));
     if (!x->buffer)
         return TFD_OK;
-    TFD_TRY(tfd_tensor_new(&copy, x->dtype, &x->shape, st));
-    s.x =
-        memcpy(tfd_tensor_data(&copy), tfd_tensor_data(x), tfd_tensor_size(x));
+    s.x = tfd_tensor_data(x);
     s.y = tfd_tensor_data(&k->out[0]);
-    tfd_kctx_parallel(k, tfd_shape_elements(&out),
-                      s.length < INT16_MAX ? SELECT_NS * (int)s.length
-                                           : INT16_MAX,
-                      k->kernel->range, &s);
-    tfd_tensor_unref(&copy);
-    return TFD_OK;
+    return tfd_kctx_try(k, tfd_shape_elements(&out),
+                        s.length < INT16_MAX ? SELECT_NS * (int)s.length
+                                             : INT16_MAX,
+                        selections[x->dtype], &s, st);
 }
 
 static enum tfd_code nth_shape(struct tfd_shape_ctx *s, struct tfd_status *st)
@@ -339,11 +470,11 @@ static const struct tfd_opdef ops[] = {
     },
 };
 
-#define KERNELS(name, T, V, TO)                                       \
-    TFD_KERNEL("LowerBound", name, lower_compute, search_##name),     \
-        TFD_KERNEL("UpperBound", name, upper_compute, search_##name), \
-        TFD_KERNEL("NthElement", name, nth_compute, nth_##name,       \
-                   .prepare = nth_prepare, .state_size = sizeof(bool)),
+#define KERNELS(name, T, V, TO)                                             \
+    TFD_KERNEL("LowerBound", name, lower_compute, search_##name),           \
+        TFD_KERNEL("UpperBound", name, upper_compute, search_##name),       \
+        TFD_KERNEL("NthElement", name, nth_compute, .prepare = nth_prepare, \
+                   .state_size = sizeof(bool)),
 
 static const struct tfd_kernel kernels[] = {SEARCH_ROWS(KERNELS)};
 
