@@ -139,6 +139,15 @@ TFD_SIMD_LOOP(make_normals)
 
 TFD_SIMD_CLONES_WIDE(make_normals)
 
+void tfd_random_normals_lanes(const struct tfd_philox_lanes *l,
+                              float out[4][LANES])
+{
+    struct normals n = {.from = *l};
+
+    make_normals(&n, 0, LANES);
+    memcpy(out, n.out, sizeof(n.out));
+}
+
 #define DEFINE_NORMAL(T, round)                                           \
     TFD_VECTOR void lanes_normal_##T(                                     \
         fill_args *f, const struct tfd_philox_lanes *l, T out[4 * LANES]) \

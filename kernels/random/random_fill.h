@@ -31,7 +31,7 @@
 #define TFD_KERNELS_RANDOM_FILL_H
 
 #include "common/base/tensor.h"
-#include "kernels/random/philox.h"
+#include "kernels/random/philox_lanes.h"
 
 enum tfd_random_kind {
     TFD_RANDOM_UNIFORM,
@@ -65,5 +65,8 @@ int64_t tfd_random_groups(const struct tfd_random_rule *rule, int64_t size);
 
 /* Two standard normals from a block; for samplers that draw as they go. */
 void tfd_random_normals(const uint32_t x[4], double out[2]);
+/* Four of floats from each of many blocks. */
+void tfd_random_normals_lanes(const struct tfd_philox_lanes *l,
+                              float out[4][TFD_PHILOX_LANES]);
 
 #endif

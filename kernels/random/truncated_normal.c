@@ -126,7 +126,9 @@ static enum tfd_code draw_rows(const struct tfd_tensor *in,
                                struct tfd_status *st)
 {
     const int64_t size = tfd_tensor_elements(out);
+    struct tfd_truncated_stream stream;
 
+    tfd_truncated_begin(&stream, &g);
     for (int64_t row = 0; row < rows && !tfd_halted(); row++) {
         const int64_t at = row * row_size;
         int64_t index[PARAMETERS];
@@ -136,7 +138,7 @@ static enum tfd_code draw_rows(const struct tfd_tensor *in,
             index[i] = tfd_tensor_elements(&in[i]) == 1 ? 0 : row;
         p = truncated_at(in, index);
         TFD_TRY(tfd_truncated_draw(
-            &p, &g,
+            &p, &stream,
             (struct tfd_truncated_place){
                 out, at, 1, size - at < row_size ? size - at : row_size},
             st));
@@ -239,6 +241,7 @@ static int64_t index_of_part(const struct tfd_shape *whole,
 static enum tfd_code stateless_compute(struct tfd_kctx *k,
                                        struct tfd_status *st)
 {
+    struct tfd_truncated_stream stream;
     struct tfd_philox g;
     struct tfd_shape batch;
     int64_t count, samples;
@@ -249,6 +252,7 @@ static enum tfd_code stateless_compute(struct tfd_kctx *k,
         return TFD_OK;
     count = tfd_shape_elements(&batch);
     samples = tfd_tensor_elements(&k->out[0]) / count;
+    tfd_truncated_begin(&stream, &g);
     for (int64_t d = 0; d < count && !tfd_halted(); d++) {
         int64_t index[PARAMETERS];
         struct tfd_truncated p;
@@ -257,8 +261,8 @@ static enum tfd_code stateless_compute(struct tfd_kctx *k,
             index[i] = index_of_part(&batch, &k->in[2 + i].shape, d);
         p = truncated_at(k->in + 2, index);
         TFD_TRY(tfd_truncated_draw(
-            &p, &g, (struct tfd_truncated_place){&k->out[0], d, count, samples},
-            st));
+            &p, &stream,
+            (struct tfd_truncated_place){&k->out[0], d, count, samples}, st));
     }
     return TFD_OK;
 }

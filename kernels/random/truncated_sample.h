@@ -12,7 +12,7 @@
 
 #include "common/base/status.h"
 #include "common/base/tensor.h"
-#include "kernels/random/philox.h"
+#include "kernels/random/philox_lanes.h"
 
 /* Of these HALF, FLOAT and DOUBLE; numbers of the type. */
 struct tfd_truncated {
@@ -25,11 +25,23 @@ struct tfd_truncated_place {
     int64_t at, step, left;
 };
 
-/* Draws from *g whole blocks.  INVALID_ARGUMENT for parameters that have no
+/* Blocks of a stream, made many at a time. */
+struct tfd_truncated_stream {
+    struct tfd_philox g; /* at the first block that is not made */
+    int at;              /* the first one that is not drawn */
+    int known;           /* what is in `floats`, as truncated_sample.c says */
+    struct tfd_philox_lanes blocks;
+    float floats[4][TFD_PHILOX_LANES];
+};
+
+void tfd_truncated_begin(struct tfd_truncated_stream *s,
+                         const struct tfd_philox *g);
+
+/* Draws whole blocks.  INVALID_ARGUMENT for parameters that have no
  * distribution, INTERNAL where too many proposals are refused in a row; a
  * halted thread (common/thread/halt.h) leaves samples out. */
 enum tfd_code tfd_truncated_draw(const struct tfd_truncated *parameters,
-                                 struct tfd_philox *g,
+                                 struct tfd_truncated_stream *stream,
                                  struct tfd_truncated_place place,
                                  struct tfd_status *st) TFD_MUST_USE;
 
