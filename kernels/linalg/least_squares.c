@@ -45,6 +45,112 @@ struct least {
     int trouble; /* enum trouble, atomic */
 };
 
+/* ---- Products in tiles --------------------------------------------------- */
+
+#define TILE 4 /* rows and columns of a product, in registers */
+
+#define TILES(p, T)                                                            \
+    /* Adds a[k][i] * b[k][j] for k below count, in that order. */             \
+    static inline __attribute__((always_inline)) void add_tile_##p(            \
+        const T *a, int64_t a_step, const T *b, int64_t b_step, int64_t count, \
+        T *y, int64_t y_step, int64_t rows, int64_t columns)                   \
+    {                                                                          \
+        T sum[TILE][TILE];                                                     \
+                                                                               \
+        for (int64_t i = 0; i < rows; i++)                                     \
+            for (int64_t j = 0; j < columns; j++)                              \
+                sum[i][j] = y[i * y_step + j];                                 \
+        for (int64_t k = 0; k < count; k++, a += a_step, b += b_step)          \
+            for (int64_t i = 0; i < rows; i++)                                 \
+                for (int64_t j = 0; j < columns; j++)                          \
+                    sum[i][j] += a[i] * b[j];                                  \
+        for (int64_t i = 0; i < rows; i++)                                     \
+            for (int64_t j = 0; j < columns; j++)                              \
+                y[i * y_step + j] = sum[i][j];                                 \
+    }                                                                          \
+    /* y += a' b; with `upper` only what is not below the diagonal. */         \
+    static void add_product_##p(const T *a, int64_t rows, const T *b,          \
+                                int64_t columns, int64_t count, bool upper,    \
+                                T *y)                                          \
+    {                                                                          \
+        for (int64_t i = 0; i < rows && !tfd_halted(); i += TILE)              \
+            for (int64_t j = upper ? i : 0; j < columns; j += TILE) {          \
+                const int64_t high = tfd_min(TILE, rows - i);                  \
+                const int64_t wide = tfd_min(TILE, columns - j);               \
+                T *to = y + i * columns + j;                                   \
+                                                                               \
+                if (high == TILE && wide == TILE)                              \
+                    add_tile_##p(a + i, rows, b + j, columns, count, to,       \
+                                 columns, TILE, TILE);                         \
+                else                                                           \
+                    add_tile_##p(a + i, rows, b + j, columns, count, to,       \
+                                 columns, high, wide);                         \
+            }                                                                  \
+    }
+
+TILES(s, float)
+TILES(d, double)
+#define add_product_c(a, rows, b, columns, count, upper, y) ((void)(b))
+#define add_product_z(a, rows, b, columns, count, upper, y) ((void)(b))
+/* Complex numbers are added one by one. */
+#define TILED_s true
+#define TILED_d true
+#define TILED_c false
+#define TILED_z false
+
+/* Rows up to which a call of LAPACK takes longer than the arithmetic. */
+#define FEW 32
+
+#define FEW_ROWS(p, T)                                                       \
+    /* Cholesky's factor, from and to the lower triangle of columns; false:  \
+     * there is none. */                                                     \
+    static bool factor_few_##p(T *g, int64_t n)                              \
+    {                                                                        \
+        for (int64_t j = 0; j < n; j++) {                                    \
+            T *own = g + j * n;                                              \
+                                                                             \
+            if (!(own[j] > 0))                                               \
+                return false;                                                \
+            own[j] = (T)sqrt((double)own[j]);                                \
+            for (int64_t i = j + 1; i < n; i++)                              \
+                own[i] /= own[j];                                            \
+            for (int64_t k = j + 1; k < n; k++)                              \
+                for (int64_t i = k; i < n; i++)                              \
+                    g[k * n + i] -= own[k] * own[i];                         \
+        }                                                                    \
+        return true;                                                         \
+    }                                                                        \
+    static void subtract_few_##p(T *y, T factor, const T *x, int64_t count)  \
+    {                                                                        \
+        for (int64_t i = 0; i < count; i++)                                  \
+            y[i] -= factor * x[i];                                           \
+    }                                                                        \
+    /* Rows of y, down by the factor and up by its adjoint. */               \
+    static void solve_few_##p(const T *g, int64_t n, T *y, int64_t right)    \
+    {                                                                        \
+        for (int64_t j = 0; j < n; j++) {                                    \
+            for (int64_t i = 0; i < right; i++)                              \
+                y[j * right + i] /= g[j * n + j];                            \
+            for (int64_t i = j + 1; i < n; i++)                              \
+                subtract_few_##p(y + i * right, g[j * n + i], y + j * right, \
+                                 right);                                     \
+        }                                                                    \
+        for (int64_t j = n - 1; j >= 0; j--) {                               \
+            for (int64_t i = j + 1; i < n; i++)                              \
+                subtract_few_##p(y + j * right, g[j * n + i], y + i * right, \
+                                 right);                                     \
+            for (int64_t i = 0; i < right; i++)                              \
+                y[j * right + i] /= g[j * n + j];                            \
+        }                                                                    \
+    }
+
+FEW_ROWS(s, float)
+FEW_ROWS(d, double)
+#define factor_few_c(g, n) false
+#define factor_few_z(g, n) false
+#define solve_few_c(g, n, y, right) (void)0
+#define solve_few_z(g, n, y, right) (void)0
+
 /* ---- Normal equations ---------------------------------------------------- */
 
 /* Rows that are turned together. */
@@ -71,8 +177,17 @@ struct least {
         const bool tall = l->m >= l->n;                                        \
         const int64_t size = tall ? l->n : l->m, count = tall ? l->m : l->n;   \
                                                                                \
-        if (tall)                                                              \
+        if (tall != TILED_##p)                                                 \
             turn_##p(a, l->m, l->n, turned);                                   \
+        if (TILED_##p) {                                                       \
+            const T *x = tall ? a : turned;                                    \
+                                                                               \
+            tfd_halt_clear(g, sizeof(T) * (size_t)(size * size));              \
+            for (int64_t j = 0; j < size; j++)                                 \
+                g[j * size + j] = (R)l->regularizer;                           \
+            add_product_##p(x, size, x, size, count, true, g);                 \
+            return;                                                            \
+        }                                                                      \
         for (int64_t j = 0; j < size; j++)                                     \
             for (int64_t i = j; i < size && !tfd_halted(); i++) {              \
                 const T *x = (tall ? turned : a) + i * count;                  \
@@ -91,6 +206,10 @@ struct least {
         const int64_t right = l->right;                                        \
                                                                                \
         tfd_halt_clear(y, sizeof(T) * (size_t)l->n * (size_t)right);           \
+        if (TILED_##p) {                                                       \
+            add_product_##p(a, l->n, x, right, l->m, false, y);                \
+            return;                                                            \
+        }                                                                      \
         for (int64_t k = 0; k < l->m && !tfd_halted(); k++)                    \
             for (int64_t i = 0; i < l->n; i++)                                 \
                 for (int64_t j = 0; j < right; j++)                            \
@@ -105,6 +224,12 @@ struct least {
                                                                                \
         if (tfd_halted())                                                      \
             return true;                                                       \
+        if (TILED_##p && size <= FEW) {                                        \
+            if (!factor_few_##p(g, size))                                      \
+                return false;                                                  \
+            solve_few_##p(g, size, y, l->right);                               \
+            return true;                                                       \
+        }                                                                      \
         p##potrf_("L", &size, (L *)(void *)g, &size, &info, 1);                \
         for (int64_t i = 0; i < size && info == 0; i++)                        \
             info = !(real_(g[i * size + i]) > 0);                              \
