@@ -10,7 +10,12 @@
  * after the other may be of different moments.
  *
  * Large blocks are aligned to huge pages and ask for them: a page fault for
- * each 4 KiB costs more than the copy that causes it.
+ * each 4 KiB costs more than the copy that causes it.  Blocks of many pages
+ * start on a page: a processor that has stored to an address takes a load whose
+ * lowest 12 bits are the same for one of what it stored, and lets it wait.
+ * With results a line or two further in their page than operands, as blocks of
+ * malloc come, every load waits (Zen 4, vectors of 64 bytes, 64,000 floats:
+ * 6.2 us in place of 4.4); with both in the same place none does.
  */
 #define _GNU_SOURCE 1 /* madvise(), posix_memalign() */
 
@@ -33,6 +38,8 @@
 #define CLASS_COUNT (2 * (62 - CLASS_SHIFT))
 #define HUGE_PAGE ((size_t)2 << 20) /* of x86-64 and most of arm64 */
 #define HUGE_MIN (2 * HUGE_PAGE)    /* below, its alignment wastes too much */
+#define PAGE ((size_t)4 << 10)
+#define PAGE_MIN (16 * PAGE) /* likewise */
 
 struct block {
     struct tfd_buffer buffer;  /* first: a buffer is the start of its block */
@@ -122,14 +129,20 @@ static void evict(size_t keep)
 
 /* ---- Blocks -------------------------------------------------------------- */
 
+static size_t block_align(size_t size)
+{
+    if (size >= HUGE_MIN)
+        return HUGE_PAGE;
+    return size >= PAGE_MIN ? PAGE : TFD_BUFFER_ALIGN;
+}
+
 static struct block *fresh_block(int class, bool huge)
 {
     size_t size = HEAD_SIZE + class_size(class);
-    size_t align = size >= HUGE_MIN ? HUGE_PAGE : TFD_BUFFER_ALIGN;
     void *memory;
 
     TFD_COUNTER_ADD(&allocs, 1);
-    if (posix_memalign(&memory, align, size))
+    if (posix_memalign(&memory, block_align(size), size))
         return NULL;
     /* Only advice: without huge pages it works as well. */
     if (size >= HUGE_MIN && huge)

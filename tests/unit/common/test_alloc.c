@@ -59,6 +59,23 @@ static void test_buffers_of_any_size_are_aligned_and_writable(void **state)
     }
 }
 
+static void test_large_buffers_lie_alike_in_their_pages(void **state)
+{
+    static const size_t sizes[] = {64 << 10, (64 << 10) + 1, 100000, 256000,
+                                   1 << 20,  3 << 20,        4 << 20};
+    struct tfd_buffer *b[sizeof(sizes) / sizeof(sizes[0])];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        b[i] = tfd_buffer_new(sizes[i]);
+        assert_non_null(b[i]);
+        assert_int_equal((uintptr_t)b[i]->data % 4096,
+                         (uintptr_t)b[0]->data % 4096);
+    }
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        tfd_buffer_unref(b[i]);
+}
+
 static void test_sizes_that_cannot_be(void **state)
 {
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX / 2 + 1,
@@ -341,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_buffers_of_any_size_are_aligned_and_writable),
+        TEST(test_large_buffers_lie_alike_in_their_pages),
         TEST(test_sizes_that_cannot_be),
         TEST(test_a_freed_buffer_comes_back),
         TEST(test_a_steady_step_does_not_allocate),
