@@ -167,7 +167,7 @@ STEPS(STEPS_NARROW, TFD_NARROW_LOOP)
 #define SOFTSIGN(x) ((x) / SIZE_AND_1(x))
 #define SOFTSIGN_GRAD(dy, x) ((dy) / (SIZE_AND_1(x) * SIZE_AND_1(x)))
 
-#define SIZE_AND_1_LANES(R, x) R(_mm512_abs_ps(x) + 1.0f)
+#define SIZE_AND_1_LANES(R, x) R(TFD_LANES_ABS(x) + 1.0f)
 #define SOFTSIGN_LANES(R, x) ((x) / SIZE_AND_1_LANES(R, x))
 #define SOFTSIGN_GRAD_LANES(R, dy, x) \
     ((dy) / R(SIZE_AND_1_LANES(R, x) * SIZE_AND_1_LANES(R, x)))

@@ -15,7 +15,7 @@
 #include "kernels/core/broadcast.h"
 #include "kernels/core/check.h"
 #include "kernels/core/elementwise.h"
-#include "kernels/vector/narrow_loops.h"
+#include "kernels/vector/narrow.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static inline tfd_bool not_equal_STRING(struct tfd_tstring a,
 #define LOOP_OF_INT32 TFD_BINARY_SIMD
 #define LOOP_OF_INT64 TFD_BINARY_SIMD
 #define LOOP_OF_UINT8 TFD_BINARY_LOOP
-#define LOOP_OF_INT16 TFD_BINARY_LOOP
+#define LOOP_OF_INT16 TFD_BINARY_SIMD
 #define LOOP_OF_INT8 TFD_BINARY_LOOP
 #define LOOP_OF_UINT16 TFD_BINARY_LOOP
 #define LOOP_OF_UINT32 TFD_BINARY_LOOP
@@ -83,16 +83,99 @@ static inline tfd_bool not_equal_STRING(struct tfd_tstring a,
 TFD_INT_DTYPES(LOOPS_INT)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 
-#define LOOP_NARROW(function, FUNCTION)                     \
-    TFD_HALF_TEST(loop_##function##_HALF, BINARY, FUNCTION, \
-                  loop_##function##_FLOAT)                  \
-    TFD_NARROW_TEST_AS_FLOAT(function, BFLOAT16)
-LOOP_NARROW(equal, EQUAL)
-LOOP_NARROW(not_equal, NOT_EQUAL)
-LOOP_NARROW(less, LESS)
-LOOP_NARROW(less_equal, LESS_EQUAL)
-LOOP_NARROW(greater, GREATER)
-LOOP_NARROW(greater_equal, GREATER_EQUAL)
+struct ordering {
+    const uint16_t *in;
+    int16_t *out, nan, least; /* what is below that in size is 0 */
+};
+
+#define ORDER(name, number, T)                                      \
+    TFD_SIMD_LOOP(order_##name)                                     \
+    {                                                               \
+        const struct ordering *o = arg;                             \
+        const uint16_t *x = o->in;                                  \
+        const int16_t nan = o->nan, least = o->least;               \
+        int16_t *y = o->out;                                        \
+                                                                    \
+        for (int64_t i = begin; i < end; i++) {                     \
+            const int16_t order =                                   \
+                tfd_narrow_order(x[i], TFD_INFINITE_##name, nan);   \
+                                                                    \
+            y[i] = (int16_t)(x[i] & INT16_MAX) < least ? 0 : order; \
+        }                                                           \
+    }                                                               \
+    TFD_SIMD_CLONES(order_##name)
+
+TFD_HALF_DTYPES(ORDER)
+
+/* Of the bits of the least normal number as a float, where the thread takes
+ * those below it for 0, as those of a step do; halves are all normal. */
+static int16_t least_of(enum tfd_dtype t)
+{
+    const volatile float denormal = 1e-45f;
+
+    return t == TFD_BFLOAT16 && !(denormal > 0) ? 0x80 : 0;
+}
+
+/* As integers of the same order.  NaN on the left is above all others, and on
+ * the right below, so that it is neither the same nor less.  Who asks for what
+ * is greater changes the sides. */
+static void compare_order(enum tfd_dtype t, tfd_range_fn *compare,
+                          const struct tfd_row *r, int64_t begin, int64_t end)
+{
+    tfd_range_fn *order = t == TFD_HALF ? order_HALF : order_BFLOAT16;
+    const int16_t least = least_of(t);
+    int16_t a[TFD_NARROW_BLOCK], b[TFD_NARROW_BLOCK];
+    struct tfd_row block = *r;
+
+    block.a = a;
+    block.b = b;
+    for (int64_t at = begin, n; at < end; at += n) {
+        struct ordering left = {r->a, a, INT16_MAX, least};
+        struct ordering right = {r->b, b, INT16_MIN, least};
+
+        n = end - at < TFD_NARROW_BLOCK ? end - at : TFD_NARROW_BLOCK;
+        left.in += r->a_step ? at : 0;
+        right.in += r->b_step ? at : 0;
+        order(&left, 0, r->a_step ? n : 1);
+        order(&right, 0, r->b_step ? n : 1);
+        block.y = (tfd_bool *)r->y + at;
+        compare(&block, 0, n);
+    }
+}
+
+static struct tfd_row sides_changed(const struct tfd_row *r)
+{
+    struct tfd_row row = *r;
+
+    row.a = r->b;
+    row.b = r->a;
+    row.a_step = r->b_step;
+    row.b_step = r->a_step;
+    return row;
+}
+
+#define LOOP_NARROW(function, name)                                          \
+    static void loop_##function##_##name(void *arg, int64_t begin,           \
+                                         int64_t end)                        \
+    {                                                                        \
+        compare_order(TFD_##name, loop_##function##_INT16, arg, begin, end); \
+    }
+#define LOOP_CHANGED(function, other, name)                                \
+    static void loop_##function##_##name(void *arg, int64_t begin,         \
+                                         int64_t end)                      \
+    {                                                                      \
+        const struct tfd_row row = sides_changed(arg);                     \
+                                                                           \
+        compare_order(TFD_##name, loop_##other##_INT16, &row, begin, end); \
+    }
+#define LOOPS_NARROW(name, number, T) \
+    LOOP_NARROW(equal, name)          \
+    LOOP_NARROW(not_equal, name)      \
+    LOOP_NARROW(less, name)           \
+    LOOP_NARROW(less_equal, name)     \
+    LOOP_CHANGED(greater, less, name) \
+    LOOP_CHANGED(greater_equal, less_equal, name)
+TFD_HALF_DTYPES(LOOPS_NARROW)
 
 #define LOOPS_COMPLEX(name, number, T) \
     LOOPS_EQUAL(TFD_BINARY_LOOP, name, T, equal_##name, not_equal_##name)

@@ -12,7 +12,6 @@
 #include "common/base/half.h"
 #include "kernels/core/check.h"
 #include "kernels/vector/complex_math.h"
-#include "kernels/math/divide_halves.h"
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow_loops.h"
@@ -58,17 +57,17 @@
         return m != zero && (m < zero) != (b < zero) ? (T)(m + b) : m;  \
     }
 
-/* All but INT32: see below. */
+/* All but INT32, and INT64 as far as below. */
 #define DIVIDED_ONE_BY_ONE(X, function)     \
     X(INT8, int8_t, uint32_t, function)     \
     X(INT16, int16_t, uint32_t, function)   \
-    X(INT64, int64_t, uint64_t, function)   \
     X(UINT8, uint8_t, uint32_t, function)   \
     X(UINT16, uint16_t, uint32_t, function) \
     X(UINT32, uint32_t, uint32_t, function) \
     X(UINT64, uint64_t, uint64_t, function)
 
 DIVIDED_ONE_BY_ONE(DEFINE_INT, )
+DEFINE_INT(INT64_any, int64_t, uint64_t, )
 
 /* A loop that skips zero divisors and reports them. */
 #define INT_LOOP(name, T, U, function)                                   \
@@ -92,7 +91,85 @@ DIVIDED_ONE_BY_ONE(DEFINE_INT, )
 DIVIDED_ONE_BY_ONE(INT_LOOP, quotient)
 DIVIDED_ONE_BY_ONE(INT_LOOP, floor_div)
 DIVIDED_ONE_BY_ONE(INT_LOOP, floor_mod)
-INT_LOOP(INT64, int64_t, uint64_t, remainder)
+INT_LOOP(INT64_any, int64_t, uint64_t, quotient)
+INT_LOOP(INT64_any, int64_t, uint64_t, floor_div)
+INT_LOOP(INT64_any, int64_t, uint64_t, floor_mod)
+INT_LOOP(INT64_any, int64_t, uint64_t, remainder)
+
+/* Numbers of up to 2^52 are divided as doubles.  Whole numbers in between are
+ * all doubles, and a quotient that is none is farther from the next one than
+ * rounding takes it.  So is what is left exact, and whether it is 0. */
+#define LONG_BLOCK 256
+#define LONG_MAX (INT64_C(1) << 52)
+
+static inline int64_t long_quotient(double a, double b)
+{
+    return (int64_t)(a / b);
+}
+
+static inline int64_t long_floor_div(double a, double b)
+{
+    const int64_t q = (int64_t)(a / b);
+
+    return q - ((double)q > a / b);
+}
+
+static inline int64_t long_remainder(double a, double b)
+{
+    return (int64_t)(a - trunc(a / b) * b);
+}
+
+static inline int64_t long_floor_mod(double a, double b)
+{
+    return (int64_t)(a - floor(a / b) * b);
+}
+
+/* Whether one of a block is too large, or a divisor 0. */
+static inline bool longs_are_rare(const int64_t *a, const int64_t *b, int64_t n)
+{
+    const uint64_t width = 2 * (uint64_t)LONG_MAX;
+    int64_t rare = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        rare |= ((uint64_t)(a[i] + (uint64_t)LONG_MAX) > width) |
+                ((uint64_t)(b[i] + (uint64_t)LONG_MAX) > width) | (b[i] == 0);
+    return rare != 0;
+}
+
+/* Elements of an operand, or the same one for all. */
+static inline void copy_longs(const int64_t *from, int step, int64_t at,
+                              int64_t n, int64_t *to)
+{
+    for (int64_t i = 0; step && i < n; i++)
+        to[i] = from[at + i];
+    for (int64_t i = 0; !step && i < n; i++)
+        to[i] = *from;
+}
+
+#define LONG_LOOP(function)                                              \
+    TFD_SIMD_LOOP(loop_##function##_INT64)                               \
+    {                                                                    \
+        const struct tfd_row *r = arg;                                   \
+        int64_t a[LONG_BLOCK], b[LONG_BLOCK], *y = r->y;                 \
+                                                                         \
+        for (int64_t at = begin, n; at < end; at += n) {                 \
+            n = end - at < LONG_BLOCK ? end - at : LONG_BLOCK;           \
+            copy_longs(r->a, r->a_step, at, n, a);                       \
+            copy_longs(r->b, r->b_step, at, n, b);                       \
+            if (longs_are_rare(a, b, n)) {                               \
+                loop_##function##_INT64_any(arg, at, at + n);            \
+                continue;                                                \
+            }                                                            \
+            for (int64_t i = 0; i < n; i++)                              \
+                y[at + i] = long_##function((double)a[i], (double)b[i]); \
+        }                                                                \
+    }                                                                    \
+    TFD_SIMD_CLONES_WIDE(loop_##function##_INT64)
+
+LONG_LOOP(quotient)
+LONG_LOOP(remainder)
+LONG_LOOP(floor_div)
+LONG_LOOP(floor_mod)
 
 /* Processors have vectors of doubles to divide and none of integers.  A double
  * has room for the exact quotient of two numbers of 32 bits, or for one that is
@@ -304,27 +381,23 @@ TFD_BINARY_WIDE(loop_truncate_steps_BFLOAT16, float, float,
 TFD_NARROW_LOOP(loop_truncate_HALF, HALF, loop_truncate_steps_HALF)
 TFD_NARROW_LOOP(loop_truncate_BFLOAT16, BFLOAT16, loop_truncate_steps_BFLOAT16)
 
-/* The loop that the processor has instructions for, or the one of floats. */
-#define LOOP_HALF(function, wide)                                             \
-    static void loop_##function##_HALF(void *arg, int64_t begin, int64_t end) \
-    {                                                                         \
-        tfd_range_fn *quick = tfd_divide_halves_##function();                 \
-                                                                              \
-        if (quick)                                                            \
-            quick(arg, begin, end);                                           \
-        else                                                                  \
-            tfd_narrow_row(TFD_HALF, wide, arg, begin, end);                  \
-    }
-TFD_BINARY_WIDE(loop_floor_div_steps_HALF, float, float, floor_div_steps_HALF)
-LOOP_HALF(quotient, loop_quotient_FLOAT)
-LOOP_HALF(no_nan, loop_no_nan_FLOAT)
-LOOP_HALF(floor_div, loop_floor_div_steps_HALF)
-TFD_BINARY_WIDE(loop_floor_div_steps_BFLOAT16, float, float,
-                floor_div_steps_BFLOAT16)
-TFD_NARROW_LOOP(loop_floor_div_BFLOAT16, BFLOAT16,
-                loop_floor_div_steps_BFLOAT16)
-TFD_NARROW_AS_FLOAT(quotient, BFLOAT16)
-TFD_NARROW_AS_FLOAT(no_nan, BFLOAT16)
+/* Of vectors of floats: see TFD_LANES_LOOP.  Processors divide floats faster
+ * than as many halves. */
+#define QUOTIENT(R, a, b) ((a) / (b))
+#define NO_NAN(R, a, b) TFD_LANES_UNLESS_0(b, QUOTIENT(R, a, b))
+#define FLOOR_DIV(R, a, b)                     \
+    _mm256_roundscale_ps(R(QUOTIENT(R, a, b)), \
+                         _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
+
+#define LOOPS_NARROW(name, number, T)                                         \
+    TFD_BINARY_WIDE(loop_floor_div_steps_##name, float, float,                \
+                    floor_div_steps_##name)                                   \
+    TFD_LANES_OR(loop_quotient_##name, name, BINARY, QUOTIENT,                \
+                 loop_quotient_FLOAT)                                         \
+    TFD_LANES_OR(loop_no_nan_##name, name, BINARY, NO_NAN, loop_no_nan_FLOAT) \
+    TFD_LANES_OR(loop_floor_div_##name, name, BINARY, FLOOR_DIV,              \
+                 loop_floor_div_steps_##name)
+TFD_HALF_DTYPES(LOOPS_NARROW)
 
 #define LOOPS_COMPLEX(name, number, T) LOOPS_QUOTIENT(TFD_BINARY_LOOP, name, T)
 TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)

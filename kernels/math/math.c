@@ -48,13 +48,11 @@ FUNCTION(sin, DOUBLE, double, sin(x))
 FUNCTION(cos, DOUBLE, double, cos(x))
 FUNCTION(erf, DOUBLE, double, tfd_double_erf(x))
 
-/* TensorFlow computes e^x / (1 + e^x) with halves as such: these are floats
- * that hold halves. */
+/* TensorFlow computes e^x / (1 + e^x) with halves as such: this is of e^x, in
+ * floats that hold halves. */
 #define DEFINE_STEPS(name, number, T)                         \
-    static inline float sigmoid_steps_##name(float x)         \
+    static inline float sigmoid_steps_##name(float e)         \
     {                                                         \
-        float e = TFD_ROUND_##name(tfd_vector_exp(x));        \
-                                                              \
         return e > FLT_MAX ? 1 : e / TFD_ROUND_##name(1 + e); \
     }
 
@@ -183,22 +181,50 @@ LOOPS_MOST(TFD_UNARY_WIDE, DOUBLE, double)
 LOOPS_OTHER(TFD_UNARY_WIDE, DOUBLE, double)
 LOOPS_ERF(TFD_UNARY_WIDE, DOUBLE, double)
 /* Of vectors of floats: see TFD_LANES_LOOP. */
-#define SQRT(R, x) _mm512_sqrt_ps(x)
-#define LOOPS_NARROW(name, number, T)                                  \
-    TFD_LANES_OR(loop_sqrt_##name, name, UNARY, SQRT, loop_sqrt_FLOAT) \
-    TFD_NARROW_AS_FLOAT(exp, name)                                     \
-    TFD_NARROW_AS_FLOAT(log, name)                                     \
-    TFD_NARROW_AS_FLOAT(log1p, name)                                   \
-    TFD_NARROW_AS_FLOAT(tanh, name)                                    \
-    TFD_NARROW_AS_FLOAT(rsqrt, name)                                   \
-    TFD_NARROW_AS_FLOAT(sin, name)                                     \
-    TFD_NARROW_AS_FLOAT(cos, name)                                     \
-    TFD_NARROW_AS_FLOAT(erf, name)                                     \
-    TFD_NARROW_LOOP(loop_sigmoid_##name, name, loop_sigmoid_steps_##name)
-TFD_UNARY_WIDE(loop_sigmoid_steps_HALF, float, float, sigmoid_steps_HALF)
-TFD_UNARY_WIDE(loop_sigmoid_steps_BFLOAT16, float, float,
-               sigmoid_steps_BFLOAT16)
+#define SQRT(R, x) _mm256_sqrt_ps(x)
+#define SIGMOID(R, e)                                               \
+    _mm256_mask_mov_ps(                                             \
+        (e) / R(1.0f + (e)),                                        \
+        _mm256_cmp_ps_mask(e, _mm256_set1_ps(FLT_MAX), _CMP_GT_OQ), \
+        _mm256_set1_ps(1))
+/* The estimate has 14 bits.  Where it is 0, infinite or NaN it is what it is to
+ * be; of others a step of Newton's gives more than the type has. */
+#define RSQRT_USELESS 0x9f /* NaN, 0, -0, infinity and -infinity */
+#define RSQRT_STEP(x, y)                                                \
+    _mm256_mask_mov_ps((y) + (0.5f * (y)) * (1.0f - ((x) * (y)) * (y)), \
+                       _mm256_fpclass_ps_mask(y, RSQRT_USELESS), (y))
+#define RSQRT(R, x) RSQRT_STEP(x, _mm256_rsqrt14_ps(x))
+
+/* Blocks of e^x in the place of the result, and then that of those. */
+#define LOOP_SIGMOID(name)                                                 \
+    TFD_UNARY_WIDE(loop_sigmoid_steps_##name, float, float,                \
+                   sigmoid_steps_##name)                                   \
+    TFD_LANES_OR(loop_sigmoid_of_##name, name, UNARY, SIGMOID,             \
+                 loop_sigmoid_steps_##name)                                \
+    static void loop_sigmoid_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                      \
+        const struct tfd_row *r = arg;                                     \
+        struct tfd_row exp = {.a = r->y, .y = r->y, .a_step = 1};          \
+                                                                           \
+        for (int64_t at = begin, to; at < end; at = to) {                  \
+            to = tfd_block_end(at, end, sizeof(float));                    \
+            loop_exp_##name(arg, at, to);                                  \
+            loop_sigmoid_of_##name(&exp, at, to);                          \
+        }                                                                  \
+    }
+#define LOOPS_NARROW(name, number, T)                                     \
+    TFD_LANES_OR(loop_sqrt_##name, name, UNARY, SQRT, loop_sqrt_FLOAT)    \
+    TFD_NARROW_AS_FLOAT(exp, name)                                        \
+    TFD_NARROW_AS_FLOAT(log, name)                                        \
+    TFD_NARROW_AS_FLOAT(log1p, name)                                      \
+    TFD_NARROW_AS_FLOAT(tanh, name)                                       \
+    TFD_LANES_OR(loop_rsqrt_##name, name, UNARY, RSQRT, loop_rsqrt_FLOAT) \
+    TFD_NARROW_AS_FLOAT(sin, name)                                        \
+    TFD_NARROW_AS_FLOAT(cos, name)                                        \
+    TFD_NARROW_AS_FLOAT(erf, name)
 TFD_HALF_DTYPES(LOOPS_NARROW)
+LOOP_SIGMOID(HALF)
+LOOP_SIGMOID(BFLOAT16)
 #define LOOPS_COMPLEX(LOOP_, name, T) \
     LOOP(sqrt, LOOP_, name, T)        \
     LOOP(log, LOOP_, name, T)         \

@@ -215,9 +215,9 @@ LOOP_SAME(TFD_UNARY_SIMD, reciprocal, DOUBLE, double)
 #define TO(direction) ((direction) | _MM_FROUND_NO_EXC)
 #define SQUARE(R, x) ((x) * (x))
 #define RECIPROCAL(R, x) (1.0f / (x))
-#define FLOOR(R, x) _mm512_roundscale_ps(x, TO(_MM_FROUND_TO_NEG_INF))
-#define CEIL(R, x) _mm512_roundscale_ps(x, TO(_MM_FROUND_TO_POS_INF))
-#define ROUND(R, x) _mm512_roundscale_ps(x, TO(_MM_FROUND_TO_NEAREST_INT))
+#define FLOOR(R, x) _mm256_roundscale_ps(x, TO(_MM_FROUND_TO_NEG_INF))
+#define CEIL(R, x) _mm256_roundscale_ps(x, TO(_MM_FROUND_TO_POS_INF))
+#define ROUND(R, x) _mm256_roundscale_ps(x, TO(_MM_FROUND_TO_NEAREST_INT))
 
 #define LOOP_LANES(function, name, LANES)                      \
     TFD_LANES_OR(loop_##function##_##name, name, UNARY, LANES, \

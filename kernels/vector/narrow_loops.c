@@ -55,9 +55,3 @@ void tfd_narrow_into(enum tfd_dtype t, tfd_range_fn *wide, size_t size,
 {
     run_blocks(t, wide, row, begin, end, size, false);
 }
-
-void tfd_narrow_test(enum tfd_dtype t, tfd_range_fn *wide,
-                     const struct tfd_row *row, int64_t begin, int64_t end)
-{
-    run_blocks(t, wide, row, begin, end, sizeof(tfd_bool), false);
-}

@@ -4,7 +4,6 @@
  * is rounded once.  What comes out is what the float operation rounds to.
  *
  *     TFD_NARROW_LOOP(loop_add_HALF, HALF, loop_add_FLOAT)
- *     TFD_NARROW_TEST(loop_less_HALF, HALF, loop_less_FLOAT)   (into bool)
  *
  * An operation of several steps that TensorFlow rounds after each has a loop
  * of its own, in floats that hold halves: see TFD_ROUND_HALF.
@@ -24,9 +23,6 @@ void tfd_narrow_row(enum tfd_dtype t, tfd_range_fn *wide,
  */
 void tfd_narrow_into(enum tfd_dtype t, tfd_range_fn *wide, size_t size,
                      const struct tfd_row *row, int64_t begin, int64_t end);
-/* The same where the results are bool. */
-void tfd_narrow_test(enum tfd_dtype t, tfd_range_fn *wide,
-                     const struct tfd_row *row, int64_t begin, int64_t end);
 
 #define TFD_NARROW_LOOP(name, dtype, wide)                    \
     static void name(void *arg, int64_t begin, int64_t end)   \
@@ -34,17 +30,9 @@ void tfd_narrow_test(enum tfd_dtype t, tfd_range_fn *wide,
         tfd_narrow_row(TFD_##dtype, (wide), arg, begin, end); \
     }
 
-#define TFD_NARROW_TEST(name, dtype, wide)                     \
-    static void name(void *arg, int64_t begin, int64_t end)    \
-    {                                                          \
-        tfd_narrow_test(TFD_##dtype, (wide), arg, begin, end); \
-    }
-
 /* loop_<function>_<name> by loop_<function>_FLOAT. */
 #define TFD_NARROW_AS_FLOAT(function, name) \
     TFD_NARROW_LOOP(loop_##function##_##name, name, loop_##function##_FLOAT)
-#define TFD_NARROW_TEST_AS_FLOAT(function, name) \
-    TFD_NARROW_TEST(loop_##function##_##name, name, loop_##function##_FLOAT)
 
 /* TFD_LANES_LOOP(), see narrow_lanes.h, or `wide` by blocks. */
 #if defined(__x86_64__)
@@ -69,16 +57,12 @@ void tfd_narrow_test(enum tfd_dtype t, tfd_range_fn *wide,
  * halves to it first changes nothing. */
 #define TFD_HALF_LOOP(name, ARITY, NATIVE, LANES, wide)      \
     TFD_LANES_OR(name##_otherwise, HALF, ARITY, LANES, wide) \
-    TFD_HALF_TO(name, tfd_simd_half, name##_otherwise, ARITY, NATIVE)
-/* The same into bool, without LANES. */
-#define TFD_HALF_TEST(name, ARITY, NATIVE, wide)  \
-    TFD_NARROW_TEST(name##_otherwise, HALF, wide) \
-    TFD_HALF_TO(name, tfd_bool, name##_otherwise, ARITY, NATIVE)
+    TFD_HALF_TO(name, name##_otherwise, ARITY, NATIVE)
 
 #ifdef TFD_SIMD_FP16
-#define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION)                 \
+#define TFD_HALF_TO(name, otherwise, ARITY, FUNCTION)                     \
     TFD_##ARITY##_EACH(__attribute__((target(TFD_SIMD_FP16))), name,      \
-                       tfd_simd_half, TY, FUNCTION)                       \
+                       tfd_simd_half, tfd_simd_half, FUNCTION)            \
         __attribute__((target(TFD_SIMD_FP16))) static void name##_native( \
             void *arg, int64_t begin, int64_t end)                        \
     {                                                                     \
@@ -92,7 +76,7 @@ void tfd_narrow_test(enum tfd_dtype t, tfd_range_fn *wide,
             otherwise(arg, begin, end);                                   \
     }
 #else
-#define TFD_HALF_TO(name, TY, otherwise, ARITY, FUNCTION)   \
+#define TFD_HALF_TO(name, otherwise, ARITY, FUNCTION)       \
     static void name(void *arg, int64_t begin, int64_t end) \
     {                                                       \
         otherwise(arg, begin, end);                         \

@@ -30,7 +30,8 @@ static bool same(float got, float want)
 }
 
 static tfd_range_fn *const loops[] = {tfd_reciprocal_loop,
-                                      tfd_reciprocal_refined_loop};
+                                      tfd_reciprocal_refined_loop,
+                                      tfd_reciprocal_mixed_loop};
 
 static void check_results(void)
 {
