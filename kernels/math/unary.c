@@ -62,7 +62,7 @@ TFD_WRAPPING_DTYPES(DEFINE_SQUARE)
     }                                                                  \
     static inline T sign_##name(T x)                                   \
     {                                                                  \
-        const T sign = (T)(x > 0 ? 1 : 0) - (T)(x < 0 ? 1 : 0);        \
+        const T sign = x != 0 ? copysign##suffix(1, x) : 0;            \
                                                                        \
         return x == x ? sign : x;                                      \
     }                                                                  \
