@@ -15,6 +15,8 @@
 #include "common/base/status.h"
 #include "common/base/str.h"
 
+#include <stdint.h>
+
 /* RE2's own default, and so TensorFlow's. */
 #define TFD_RE2_SIZE_MAX (8 << 20)
 
@@ -30,6 +32,16 @@ void tfd_re2_free(struct tfd_re2 *r); /* NULL allowed */
 
 /* Parenthesised groups that capture. */
 int tfd_re2_groups(const struct tfd_re2 *r);
+
+/* A pattern that is one ASCII character or one of several, "[0-9]", may be
+ * matched without RE2, by whom its table was filled. */
+struct tfd_byte_class {
+    bool is;   /* else nothing of this holds */
+    bool runs; /* as many as there are: "[0-9]+" */
+    bool has[UINT8_MAX + 1];
+};
+
+const struct tfd_byte_class *tfd_re2_class(const struct tfd_re2 *r);
 
 /* The pattern matches all of the text.  Both fail with RESOURCE_EXHAUSTED. */
 enum tfd_code tfd_re2_full_match(const struct tfd_re2 *r, struct tfd_str text,

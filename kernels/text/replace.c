@@ -2,7 +2,9 @@
  * replace.c - see replace.h.
  *
  * RE2 has functions for this, but they let a text grow without bound and write
- * to the log what is wrong with a rewrite.
+ * to the log what is wrong with a rewrite.  A search of theirs takes a lock and
+ * reads the match twice, to its end and back to where it begins; where the
+ * pattern is a class of bytes, there is none.
  */
 #include "kernels/text/replace.h"
 
@@ -29,7 +31,7 @@ void tfd_replace_init(struct tfd_replace *r, const struct tfd_re2 *re2,
         if (is_digit(rewrite.data[i]) && rewrite.data[i] - '0' > last)
             last = rewrite.data[i] - '0';
     }
-    *r = (struct tfd_replace){re2, rewrite, all,
+    *r = (struct tfd_replace){re2, tfd_re2_class(re2), rewrite, all,
                               last > tfd_re2_groups(re2) ? 0 : last + 1};
 }
 
@@ -56,6 +58,34 @@ static bool add_rewrite(const struct tfd_replace *r, const struct tfd_str *part,
             return false;
     }
     return true;
+}
+
+/* ---- Finding ------------------------------------------------------------- */
+
+static bool find_bytes(const struct tfd_byte_class *c, struct tfd_str text,
+                       size_t at, struct tfd_str *part)
+{
+    const unsigned char *p = (const unsigned char *)text.data;
+    size_t end;
+
+    while (at < text.size && !c->has[p[at]])
+        at++;
+    if (at == text.size)
+        return false;
+    for (end = at + 1; c->runs && end < text.size && c->has[p[end]];)
+        end++;
+    *part = (struct tfd_str){text.data + at, end - at};
+    return true;
+}
+
+static enum tfd_code find(const struct tfd_replace *r, struct tfd_str text,
+                          size_t at, struct tfd_str *part, bool *found,
+                          struct tfd_status *st)
+{
+    if (!r->bytes->is)
+        return tfd_re2_find(r->re2, text, at, part, r->parts, found, st);
+    *found = find_bytes(r->bytes, text, at, part);
+    return TFD_OK;
 }
 
 static uint32_t continuation(const unsigned char *p, size_t size, size_t i)
@@ -102,7 +132,7 @@ static enum tfd_code replace_first(const struct tfd_replace *r,
     struct tfd_str part[TFD_RE2_PARTS_MAX];
     size_t begin;
 
-    TFD_TRY(tfd_re2_find(r->re2, text, 0, part, r->parts, changed, st));
+    TFD_TRY(find(r, text, 0, part, changed, st));
     if (!*changed)
         return TFD_OK;
     begin = (size_t)(part[0].data - text.data);
@@ -137,7 +167,7 @@ static enum tfd_code replace_all(const struct tfd_replace *r,
 
         if (n % MATCHES_BETWEEN_LOOKS == 0 && tfd_halted())
             break;
-        TFD_TRY(tfd_re2_find(r->re2, text, at, part, r->parts, &found, st));
+        TFD_TRY(find(r, text, at, part, &found, st));
         if (!found)
             break;
         begin = (size_t)(part[0].data - text.data);

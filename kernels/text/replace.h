@@ -16,6 +16,7 @@
 
 struct tfd_replace {
     const struct tfd_re2 *re2;
+    const struct tfd_byte_class *bytes;
     struct tfd_str rewrite;
     bool all;  /* every match, else the first */
     int parts; /* of a match that the rewrite needs; 0: it asks for too many */

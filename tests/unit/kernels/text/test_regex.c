@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,6 +267,85 @@ static void test_matches_are_replaced(void **state)
     }
 }
 
+/* What is matched without RE2, and what only looks so; a byte of 0, one
+ * outside ASCII and half a character are among the texts. */
+static void test_classes_of_bytes_are_replaced(void **state)
+{
+    static const struct {
+        const char *pattern, *text, *all, *first;
+    } cases[] = {
+        {"[1-4]", "1524", "<1>5<2><4>", "<1>524"},
+        {"[1-4]+", "125344", "<12>5<344>", "<12>5344"},
+        {"[1-4]", "", NULL, NULL},
+        {"[1-4]+", "abc", NULL, NULL},
+        {"\\s+", "a \t\nb ", "a< \t\n>b< >", "a< \t\n>b "},
+        {"\\w", "a-b", "<a>-<b>", "<a>-b"},
+        {"[]a]", "a]b", "<a><]>b", "<a>]b"},
+        {"[a\\]]+", "xa]a", "x<a]a>", "x<a]a>"},
+        {"[-a]", "a-b", "<a><->b", "<a>-b"},
+        {"[a^]", "a^b", "<a><^>b", "<a>^b"},
+        {"[\\d-z]", "3-zy", "<3><-><z>y", "<3>-zy"},
+        {"\\.", "a.b", "a<.>b", "a<.>b"},
+        {"a",
+         "\xc3\xa9"
+         "a\xff"
+         "a\xc3",
+         "\xc3\xa9<a>\xff<a>\xc3",
+         "\xc3\xa9<a>\xff"
+         "a\xc3"},
+        {"[!-~]+", "a \xc3\xa9!b", "<a> \xc3\xa9<!b>", "<a> \xc3\xa9!b"},
+        {"[^a]", "a\xc3\xa9", "a<\xc3\xa9>", "a<\xc3\xa9>"},
+        {"[a\xc3\xa9]", "\xc3\xa9", "<\xc3\xa9>", "<\xc3\xa9>"},
+        {"[[:^digit:]]", "1\xc3\xa9", "1<\xc3\xa9>", "1<\xc3\xa9>"},
+        {"\\D", "1\xc3\xa9", "1<\xc3\xa9>", "1<\xc3\xa9>"},
+        {"[\\W]", "b\xc3\xa9", "b<\xc3\xa9>", "b<\xc3\xa9>"},
+        {"a+?", "aa", "<a><a>", "<a>a"},
+        {"[ab]{2}", "abab", "<ab><ab>", "<ab>ab"},
+        {"[a]b", "ab", "<ab>", "<ab>"},
+        {"a|b", "ab", "<a><b>", "<a>b"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        check_replaced(cases[i].pattern, "<\\0>", true, cases[i].text,
+                       cases[i].all);
+        check_replaced(cases[i].pattern, "<\\0>", false, cases[i].text,
+                       cases[i].first);
+    }
+}
+
+/* Each class against itself in a group, which RE2 matches. */
+static void test_classes_match_what_re2_does(void **state)
+{
+    static const char *const classes[] = {
+        "\\d", "\\s",   "\\w",  "[\\s!-/]", "[\\n\\t\\r\\f\\v]",
+        "~",   "[+--]", "[a-]", "[ -~]",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+        const struct tfd_byte_class *c;
+        struct tfd_re2 *r = compile(classes[i]), *other;
+        char grouped[32];
+
+        snprintf(grouped, sizeof(grouped), "(%s)", classes[i]);
+        other = compile(grouped);
+        c = tfd_re2_class(r);
+        assert_true(c->is && !c->runs && !tfd_re2_class(other)->is);
+        for (int byte = 0; byte <= UINT8_MAX; byte++) {
+            const char text = (char)byte;
+            bool yes;
+
+            assert_int_equal(tfd_re2_full_match(
+                                 other, (struct tfd_str){&text, 1}, &yes, NULL),
+                             TFD_OK);
+            assert_int_equal(c->has[byte], yes);
+        }
+        tfd_re2_free(r);
+        tfd_re2_free(other);
+    }
+}
+
 static void test_a_text_does_not_grow_without_bound(void **state)
 {
     struct tfd_re2 *r = compile("(a+)");
@@ -363,6 +443,8 @@ int main(void)
         cmocka_unit_test(test_deep_nesting_is_refused),
         cmocka_unit_test(test_time_is_linear),
         cmocka_unit_test(test_matches_are_replaced),
+        cmocka_unit_test(test_classes_of_bytes_are_replaced),
+        cmocka_unit_test(test_classes_match_what_re2_does),
         cmocka_unit_test(test_a_text_does_not_grow_without_bound),
         cmocka_unit_test(test_a_pattern_is_kept_until_another_comes),
         cmocka_unit_test(test_patterns_are_counted),
