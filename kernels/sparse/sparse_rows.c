@@ -169,30 +169,44 @@ struct filling {
     bool ordered;        /* rows do not fall */
 };
 
+/* Behind the elements from i on that are of the same row; they are looked at by
+ * eight where there are many. */
+static int64_t row_end(const struct tfd_sparse *s, int64_t i)
+{
+    const int64_t *index = s->index, row = index[i * s->rank];
+
+    for (i++; i + 8 < s->count && index[i * s->rank] == row; i += 8) {
+        int64_t differ = 0;
+
+        for (int n = 1; n < 8; n++)
+            differ |= index[(i + n) * s->rank] ^ row;
+        if (differ)
+            break;
+    }
+    while (i < s->count && index[i * s->rank] == row)
+        i++;
+    return i;
+}
+
 /* A row's elements mostly stand together, so they are counted together. */
 static enum tfd_code count_rows(struct filling *f, struct tfd_status *st)
 {
-    const int64_t *index = f->s.index;
-    int64_t last = 0, first = 0; /* the row, where its elements begin */
+    int64_t last = 0, end;
 
     f->ordered = true;
-    for (int64_t i = 0; i < f->s.count; i++) {
-        int64_t row = index[i * f->s.rank];
+    for (int64_t i = 0; i < f->s.count; i = end) {
+        const int64_t row = f->s.index[i * f->s.rank];
 
-        if (row == last)
-            continue;
         if (row < 0 || row >= f->rows)
             return tfd_fail(st, TFD_INVALID_ARGUMENT,
                             "indices(%" PRId64 ", 0) is invalid: %" PRId64
                             " >= %" PRId64,
                             i, row, f->rows);
-        f->ordered &= row > last;
-        f->begin[last + 1] += i - first;
+        end = row_end(&f->s, i);
+        f->ordered &= row >= last;
+        f->begin[row + 1] += end - i;
         last = row;
-        first = i;
     }
-    if (f->s.count)
-        f->begin[last + 1] += f->s.count - first;
     return TFD_OK;
 }
 
@@ -227,15 +241,14 @@ static enum tfd_code find_row_places(struct tfd_kctx *k, struct filling *f,
     return TFD_OK;
 }
 
-/* The indices of what rows get that are empty. */
-static void put_defaults(const struct filling *f, const tfd_bool *empty,
-                         int64_t *index)
+/* The indices of what rows get that are empty.  No branch asks which are: of
+ * another row they are written where the next one begins, and written over by
+ * what that has. */
+static void put_defaults(const struct filling *f, int64_t *index)
 {
-    for (int64_t row = 0; row < f->rows; row++) {
+    for (int64_t row = 0; row < f->rows && f->begin[row] < f->total; row++) {
         int64_t *to = index + f->begin[row] * f->s.rank;
 
-        if (!empty[row])
-            continue;
         to[0] = row;
         for (int d = 1; d < f->s.rank; d++)
             to[d] = 0;
@@ -259,7 +272,7 @@ static enum tfd_code put_elements(struct tfd_kctx *k, const struct filling *f,
     TFD_TRY(tfd_kctx_output(k, 1, dtype, &vector, st));
     if (!f->total)
         return TFD_OK;
-    put_defaults(f, tfd_tensor_data(&k->out[2]), tfd_tensor_data(&k->out[0]));
+    put_defaults(f, tfd_tensor_data(&k->out[0]));
     TFD_TRY(tfd_elements_fill(dtype, tfd_tensor_data(&k->out[1]),
                               tfd_tensor_data(&k->in[3]), f->total, st));
     if (!f->s.count)

@@ -14,6 +14,7 @@
  * even one.  Threads share the elements.
  */
 #include "common/base/half.h"
+#include "common/base/small.h"
 #include "common/thread/halt.h"
 #include "config/limits.h"
 #include "kernels/core/check.h"
@@ -183,14 +184,6 @@ PRINT(BFLOAT16, tfd_bfloat16, (double)tfd_bfloat16_to_float(x))
 PRINT_COMPLEX(COMPLEX64, tfd_complex64)
 PRINT_COMPLEX(COMPLEX128, tfd_complex128)
 
-static void print_BOOL(struct tfd_bytes *b, const struct state *s,
-                       const void *x)
-{
-    (void)s;
-    tfd_bytes_add_str(b, *(const tfd_bool *)x ? TFD_STR("true")
-                                              : TFD_STR("false"));
-}
-
 static void print_STRING(struct tfd_bytes *b, const struct state *s,
                          const void *at)
 {
@@ -208,7 +201,7 @@ static void print_STRING(struct tfd_bytes *b, const struct state *s,
         tfd_bytes_printf(b, "%*s", (int)pad, "");
 }
 
-/* name of the type */
+/* Types of the printers; booleans need none. */
 #define TYPES(X)  \
     X(INT8)       \
     X(INT16)      \
@@ -224,7 +217,6 @@ static void print_STRING(struct tfd_bytes *b, const struct state *s,
     X(BFLOAT16)   \
     X(COMPLEX64)  \
     X(COMPLEX128) \
-    X(BOOL)       \
     X(STRING)
 
 static print_fn *const printers[TFD_DTYPE_END] = {
@@ -323,14 +315,6 @@ PLAIN(DOUBLE, double, write_real, x)
 PLAIN(HALF, tfd_half, write_real, (double)tfd_half_to_float(x))
 PLAIN(BFLOAT16, tfd_bfloat16, write_real, (double)tfd_bfloat16_to_float(x))
 
-static size_t plain_BOOL(char *to, const void *at)
-{
-    const bool x = *(const tfd_bool *)at != 0;
-
-    memcpy(to, x ? "true " : "false", 5);
-    return x ? 4 : 5;
-}
-
 static plain_fn *const plain_ones[TFD_DTYPE_END] = {
     [TFD_INT8] = plain_INT8,     [TFD_INT16] = plain_INT16,
     [TFD_INT32] = plain_INT32,   [TFD_INT64] = plain_INT64,
@@ -338,11 +322,11 @@ static plain_fn *const plain_ones[TFD_DTYPE_END] = {
     [TFD_UINT32] = plain_UINT32, [TFD_UINT64] = plain_UINT64,
     [TFD_FLOAT] = plain_FLOAT,   [TFD_DOUBLE] = plain_DOUBLE,
     [TFD_HALF] = plain_HALF,     [TFD_BFLOAT16] = plain_BFLOAT16,
-    [TFD_BOOL] = plain_BOOL,
 };
 
 /* ---- The operation ------------------------------------------------------- */
 
+#define BOOLS_BETWEEN_LOOKS 4096
 #define ELEMENT_COST 60 /* nanoseconds, most of them for the memory */
 
 struct job {
@@ -363,7 +347,7 @@ static enum tfd_code write_element(const struct job *j, int64_t i,
     size_t used = j->plain ? j->plain(plain, x) : 0;
 
     if (used)
-        return tfd_tstring_set(&j->y[i], (struct tfd_str){plain, used}, st);
+        return tfd_small_set(&j->y[i], (struct tfd_str){plain, used}, st);
     tfd_bytes_clear(text);
     j->print(text, j->state, x);
     TFD_TRY(tfd_bytes_ok(text, "a number's text", st));
@@ -384,6 +368,24 @@ static enum tfd_code write_range(void *arg, int64_t begin, int64_t end,
     return code;
 }
 
+/* Booleans are one of two elements. */
+static enum tfd_code write_bools(void *arg, int64_t begin, int64_t end,
+                                 struct tfd_status *st)
+{
+    static const struct tfd_tstring texts[] = {
+        {{{5 << 2, "false"}}},
+        {{{4 << 2, "true"}}},
+    };
+    const struct job *j = arg;
+
+    for (int64_t i = begin; i < end; i++) {
+        if (i % BOOLS_BETWEEN_LOOKS == 0 && tfd_halted())
+            break;
+        TFD_TRY(tfd_tstring_copy(&j->y[i], &texts[j->x[i] != 0], st));
+    }
+    return TFD_OK;
+}
+
 static enum tfd_code as_string(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct job j = {.state = k->state};
@@ -395,7 +397,8 @@ static enum tfd_code as_string(struct tfd_kctx *k, struct tfd_status *st)
     j.plain = j.state->plain ? plain_ones[k->in[0].dtype] : NULL;
     j.y = tfd_tensor_data(&k->out[0]);
     return tfd_kctx_try(k, tfd_tensor_elements(&k->in[0]), ELEMENT_COST,
-                        write_range, &j, st);
+                        k->in[0].dtype == TFD_BOOL ? write_bools : write_range,
+                        &j, st);
 }
 
 static const struct tfd_opdef ops[] = {
@@ -417,7 +420,7 @@ static const struct tfd_kernel kernels[] = {
 #define X(name)                                                           \
     TFD_KERNEL("AsString", name, as_string, .prepare = prepare_as_string, \
                .state_size = sizeof(struct state)),
-    TYPES(X)
+    TYPES(X) X(BOOL)
 #undef X
 };
 
