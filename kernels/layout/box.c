@@ -39,6 +39,7 @@ struct plan {
     int64_t units; /* nests, in all */
     int row;       /* which dimension the rows are; -1: there is one row */
     bool turns;
+    bool splits; /* into few rows, of which every nest has all */
 };
 
 /* ---- Boxes --------------------------------------------------------------- */
@@ -144,6 +145,24 @@ static int turned_with(const struct tfd_box *b)
     return -1;
 }
 
+/* The same where there are too few along one of them, but not two, which a
+ * vector holds several times. */
+static int few_turned_with(const struct tfd_box *b)
+{
+    const int last = b->rank - 1;
+    const int64_t least = tfd_box_turn_least(b->size);
+
+    if (!tfd_box_few_of(b->size) || b->to[last] != b->size ||
+        b->from[last] <= b->size || b->dim[last] < 3)
+        return -1;
+    for (int d = 0; d < last; d++)
+        if (b->from[d] == b->size && b->dim[d] > 2 &&
+            (b->dim[d] < least ? b->dim[last] >= least
+                               : b->to[d] == b->dim[last] * b->size))
+            return d;
+    return -1;
+}
+
 /* The last but one, or, where that is short, one around it of which some fit
  * a nest with all that is inside. */
 static int choose_rows(const struct tfd_box *b)
@@ -187,6 +206,8 @@ static bool few_rows(const struct plan *p)
 {
     const struct tfd_box *b = &p->box;
 
+    if (p->splits)
+        return true;
     return !p->turns && p->row == b->rank - 2 && p->row >= 0 &&
            b->dim[p->row] <= 16 && b->from[p->row + 1] != b->size;
 }
@@ -242,10 +263,33 @@ static void make_counters(struct plan *p)
         count_rows(p);
 }
 
+/* *loop is NULL where nothing is turned. */
+static void choose_turns(struct plan *p, tfd_box_loop **loop)
+{
+    const struct tfd_box *b = &p->box;
+
+    *loop = NULL;
+    p->splits = false;
+    p->row = turned_with(b);
+    p->turns = p->row >= 0;
+    if (p->turns) {
+        *loop = tfd_box_turn_of(b->size);
+        return;
+    }
+    p->row = few_turned_with(b);
+    if (p->row >= 0) {
+        *loop = tfd_box_few_of(b->size);
+        p->splits = b->dim[p->row] < tfd_box_turn_least(b->size);
+    } else {
+        p->row = choose_rows(b);
+    }
+}
+
 static void plan_box(struct plan *p, const struct tfd_box *box, void *to,
                      const void *from)
 {
     struct tfd_box *b = &p->box;
+    tfd_box_loop *loop;
     int last;
 
     *b = *box;
@@ -256,10 +300,7 @@ static void plan_box(struct plan *p, const struct tfd_box *box, void *to,
         *b = (struct tfd_box){1, b->size, {1}, {b->size}, {b->size}};
     order(b);
     last = b->rank - 1;
-    p->row = turned_with(b);
-    p->turns = p->row >= 0;
-    if (!p->turns)
-        p->row = choose_rows(b);
+    choose_turns(p, &loop);
     p->nest = (struct tfd_box_nest){.rows = 1,
                                     .count = b->dim[last],
                                     .to = b->to[last],
@@ -269,8 +310,7 @@ static void plan_box(struct plan *p, const struct tfd_box *box, void *to,
         p->nest.row_to = b->to[p->row];
         p->nest.row_from = b->from[p->row];
     }
-    p->loop = p->turns ? tfd_box_turn_of(b->size)
-                       : tfd_box_loop_of(&p->nest, b->size);
+    p->loop = loop ? loop : tfd_box_loop_of(&p->nest, b->size);
     make_counters(p);
     if (p->turns && p->counters > 0) {
         p->nest.far = bytes_of(b) >= FAR_SIZE;

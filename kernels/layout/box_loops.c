@@ -19,26 +19,26 @@
 /* ---- Elements ------------------------------------------------------------ */
 
 /* The longer dimension is the inner loop; both fit a cache. */
-#define ITEM_LOOP(size)                                                 \
-    static void strided##size(const struct tfd_box_nest *n, char *to,   \
-                              const char *from)                         \
-    {                                                                   \
-        const int rows_inside = n->rows > n->count;                     \
-        const int64_t outer = rows_inside ? n->count : n->rows;         \
-        const int64_t inner = rows_inside ? n->rows : n->count;         \
-        const int64_t outer_to = rows_inside ? n->to : n->row_to;       \
-        const int64_t outer_from = rows_inside ? n->from : n->row_from; \
-        const int64_t to_step = rows_inside ? n->row_to : n->to;        \
-        const int64_t from_step = rows_inside ? n->row_from : n->from;  \
-                                                                        \
-        for (int64_t o = 0; o < outer; o++) {                           \
-            char *y = to + o * outer_to;                                \
-            const char *x = from + o * outer_from;                      \
-                                                                        \
-            for (int64_t i = 0; i < inner; i++)                         \
-                *(item##size *)(y + i * to_step) =                      \
-                    *(const item##size *)(x + i * from_step);           \
-        }                                                               \
+#define ITEM_LOOP(size)                                                   \
+    static void strided##size(const struct tfd_box_nest *n, char *to,     \
+                              const char *from)                           \
+    {                                                                     \
+        const int rows_inside = n->rows > n->count;                       \
+        const int64_t outer = rows_inside ? n->count : n->rows;           \
+        const int64_t inner = rows_inside ? n->rows : n->count;           \
+        const int64_t outer_to = rows_inside ? n->to : n->row_to;         \
+        const int64_t outer_from = rows_inside ? n->from : n->row_from;   \
+        const int64_t to_step = rows_inside ? n->row_to : n->to;          \
+        const int64_t from_step = rows_inside ? n->row_from : n->from;    \
+                                                                          \
+        for (int64_t o = 0; o < outer; o++) {                             \
+            char *y = to + o * outer_to;                                  \
+            const char *x = from + o * outer_from;                        \
+                                                                          \
+            _Pragma("GCC unroll 4") for (int64_t i = 0; i < inner; i++) * \
+                (item##size *)(y + i * to_step) =                         \
+                *(const item##size *)(x + i * from_step);                 \
+        }                                                                 \
     }
 
 /* A row at a time, of elements that are `step` elements apart. */
@@ -127,26 +127,34 @@ RUN(16)
 /* Turns N by N elements, a vector a row, N being 16 bytes of them: each round
  * shuffles the rows and the elements in them like two halves of a pack of
  * cards, and after log2(N) rounds they have changed places. */
-#define TURN_SQUARE(size, N)                                              \
-    static inline __attribute__((always_inline)) void square##size(       \
-        char *to, int64_t to_row, const char *from, int64_t from_row)     \
-    {                                                                     \
-        vector##size a[N], b[N];                                          \
-                                                                          \
-        for (int i = 0; i < N; i++)                                       \
-            a[i] = OF(vector##size, from, i * from_row);                  \
-        for (int round = 1; round < N; round *= 2) {                      \
-            for (int i = 0; i < N / 2; i++) {                             \
-                b[2 * i] =                                                \
-                    PICK(vector##size, a[i], a[i + N / 2], FIRST##size);  \
-                b[2 * i + 1] =                                            \
-                    PICK(vector##size, a[i], a[i + N / 2], SECOND##size); \
-            }                                                             \
-            for (int i = 0; i < N; i++)                                   \
-                a[i] = b[i];                                              \
-        }                                                                 \
-        for (int i = 0; i < N; i++)                                       \
-            AT(vector##size, to, i *to_row) = a[i];                       \
+#define TURN_SQUARE(size, N)                                               \
+    static inline                                                          \
+        __attribute__((always_inline)) void shuffle##size(vector##size *a) \
+    {                                                                      \
+        vector##size b[N];                                                 \
+                                                                           \
+        for (int round = 1; round < N; round *= 2) {                       \
+            for (int i = 0; i < N / 2; i++) {                              \
+                b[2 * i] =                                                 \
+                    PICK(vector##size, a[i], a[i + N / 2], FIRST##size);   \
+                b[2 * i + 1] =                                             \
+                    PICK(vector##size, a[i], a[i + N / 2], SECOND##size);  \
+            }                                                              \
+            for (int i = 0; i < N; i++)                                    \
+                a[i] = b[i];                                               \
+        }                                                                  \
+    }                                                                      \
+                                                                           \
+    static inline __attribute__((always_inline)) void square##size(        \
+        char *to, int64_t to_row, const char *from, int64_t from_row)      \
+    {                                                                      \
+        vector##size a[N];                                                 \
+                                                                           \
+        for (int i = 0; i < N; i++)                                        \
+            a[i] = OF(vector##size, from, i * from_row);                   \
+        shuffle##size(a);                                                  \
+        for (int i = 0; i < N; i++)                                        \
+            AT(vector##size, to, i *to_row) = a[i];                        \
     }
 
 TURN_SQUARE(1, 16)
@@ -227,20 +235,21 @@ static inline void ask_to_read(const char *from, int64_t row, int64_t n,
             __builtin_prefetch(from + i * row + at, 0, 2);
 }
 
+/* Whether the lines of a block's rows have room beside each other in the first
+ * cache: none of two rows then needs another's place. */
+static bool rows_lie_apart(const struct tfd_box_nest *n)
+{
+    return !n->far && n->row_to % (2 * LINE_SIZE) != 0;
+}
+
 /* The last square along a side may overlap the one before. */
 #define TURN(size, N, edge)                                                  \
     _Static_assert((size) * (edge) * (edge) <= BLOCK_SIZE, "a block fits");  \
                                                                              \
-    static void turn##size(const struct tfd_box_nest *n, char *to,           \
-                           const char *from)                                 \
+    static inline __attribute__((always_inline)) void block##size(           \
+        const struct tfd_box_nest *n, char *to, int64_t pitch,               \
+        const char *from)                                                    \
     {                                                                        \
-        _Alignas(LINE_SIZE) char block[BLOCK_SIZE];                          \
-        const int64_t pitch = (size) * (edge);                               \
-                                                                             \
-        if (n->rows < N || n->count < N) {                                   \
-            strided##size(n, to, from);                                      \
-            return;                                                          \
-        }                                                                    \
         for (int64_t at = 0; at < n->count; at += N) {                       \
             const int64_t c = at + N > n->count ? n->count - N : at;         \
             const char *x = from + c * n->from;                              \
@@ -250,11 +259,25 @@ static inline void ask_to_read(const char *from, int64_t row, int64_t n,
             for (int64_t next = 0; next < n->rows; next += N) {              \
                 const int64_t r = next + N > n->rows ? n->rows - N : next;   \
                                                                              \
-                square##size(block + r * pitch + c * (size), pitch,          \
+                square##size(to + r * pitch + c * (size), pitch,             \
                              x + r * (size), n->from);                       \
             }                                                                \
         }                                                                    \
-        put_block(n, size, to, block, pitch);                                \
+    }                                                                        \
+                                                                             \
+    static void turn##size(const struct tfd_box_nest *n, char *to,           \
+                           const char *from)                                 \
+    {                                                                        \
+        _Alignas(LINE_SIZE) char block[BLOCK_SIZE];                          \
+                                                                             \
+        if (n->rows < N || n->count < N) {                                   \
+            strided##size(n, to, from);                                      \
+        } else if (rows_lie_apart(n)) {                                      \
+            block##size(n, to, n->row_to, from);                             \
+        } else {                                                             \
+            block##size(n, block, (size) * (edge), from);                    \
+            put_block(n, size, to, block, (size) * (edge));                  \
+        }                                                                    \
     }
 
 TURN(1, 16, 128)
@@ -262,6 +285,79 @@ TURN(2, 8, 64)
 TURN(4, 4, 64)
 TURN(8, 2, 32)
 TURN(16, 1, 32)
+
+/* Rows, or columns, that are fewer than those of a square: what a vector holds
+ * beside them is shuffled for nothing.  A load of few rows must not reach
+ * behind the last column, and what a store of few columns writes behind its row
+ * the next rows write over; so the ends go element by element. */
+#define ENDS(bytes, step) ((16 - (bytes) + (step)-1) / (step))
+
+#define FEW_ELEMENTS(size, N)                                                  \
+    static inline __attribute__((always_inline)) void split##size(             \
+        const struct tfd_box_nest *n, int64_t whole, const int most, char *to, \
+        const char *from)                                                      \
+    {                                                                          \
+        const int64_t rows = n->rows, row_to = n->row_to, step = n->from;      \
+                                                                               \
+        for (int64_t at = 0; at < whole; at += N) {                            \
+            const int64_t c = at + N > whole ? whole - N : at;                 \
+            vector##size a[N];                                                 \
+                                                                               \
+            for (int i = 0; i < N; i++)                                        \
+                a[i] = OF(vector##size, from, (c + i) * step);                 \
+            shuffle##size(a);                                                  \
+            for (int i = 0; i < N && i < most; i++)                            \
+                if (i < rows)                                                  \
+                    AT(vector##size, to, i *row_to + c * (size)) = a[i];       \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static inline __attribute__((always_inline)) void merge##size(             \
+        const struct tfd_box_nest *n, int64_t whole, char *to,                 \
+        const char *from)                                                      \
+    {                                                                          \
+        const int64_t row_to = n->row_to;                                      \
+        const char *column[N];                                                 \
+                                                                               \
+        for (int i = 0; i < N; i++)                                            \
+            column[i] = from + (i < n->count ? i : n->count - 1) * n->from;    \
+        for (int64_t at = 0; at < whole; at += N) {                            \
+            const int64_t r = at + N > whole ? whole - N : at;                 \
+            vector##size a[N];                                                 \
+                                                                               \
+            for (int i = 0; i < N; i++)                                        \
+                a[i] = OF(vector##size, column[i], r * (size));                \
+            shuffle##size(a);                                                  \
+            for (int i = 0; i < N; i++)                                        \
+                AT(vector##size, to, (r + i) * row_to) = a[i];                 \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static void few##size(const struct tfd_box_nest *n, char *to,              \
+                          const char *from)                                    \
+    {                                                                          \
+        const bool splits = n->rows < N;                                       \
+        struct tfd_box_nest end = *n;                                          \
+        int64_t whole;                                                         \
+                                                                               \
+        whole = splits ? n->count - ENDS(n->rows * (size), n->from)            \
+                       : n->rows - ENDS(n->count * (size), n->row_to);         \
+        if (whole < N)                                                         \
+            whole = 0;                                                         \
+        if (splits && n->rows <= 4)                                            \
+            split##size(n, whole, 4, to, from);                                \
+        else if (splits)                                                       \
+            split##size(n, whole, N, to, from);                                \
+        else                                                                   \
+            merge##size(n, whole, to, from);                                   \
+        *(splits ? &end.count : &end.rows) -= whole;                           \
+        strided##size(&end, to + whole * (splits ? (size) : n->row_to),        \
+                      from + whole * (splits ? n->from : (size)));             \
+    }
+
+FEW_ELEMENTS(1, 16)
+FEW_ELEMENTS(2, 8)
+FEW_ELEMENTS(4, 4)
 
 void tfd_box_turn_end(void)
 {
@@ -274,14 +370,15 @@ void tfd_box_turn_end(void)
 
 static const struct {
     int64_t size, edge;
-    tfd_box_loop *run, *second, *back, *strided, *turn;
+    tfd_box_loop *run, *second, *back, *strided, *turn, *few;
 } loops[] = {
-#define ROW(size, edge)                                                    \
+#define ROW(size, edge, few)                                               \
     {                                                                      \
         size, edge, run_of##size, second##size, back##size, strided##size, \
-            turn##size                                                     \
+            turn##size, few                                                \
     }
-    ROW(1, 128), ROW(2, 64), ROW(4, 64), ROW(8, 32), ROW(16, 32),
+    ROW(1, 128, few1), ROW(2, 64, few2),  ROW(4, 64, few4),
+    ROW(8, 32, NULL),  ROW(16, 32, NULL),
 #undef ROW
 };
 
@@ -314,6 +411,11 @@ tfd_box_loop *tfd_box_loop_of(const struct tfd_box_nest *n, int64_t size)
 tfd_box_loop *tfd_box_turn_of(int64_t size)
 {
     return loops[row_of(size)].turn;
+}
+
+tfd_box_loop *tfd_box_few_of(int64_t size)
+{
+    return loops[row_of(size)].few;
 }
 
 int64_t tfd_box_turn_edge(int64_t size)

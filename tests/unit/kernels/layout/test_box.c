@@ -3,6 +3,7 @@
  * has a loop of its own, in sizes around those of vectors and blocks, at odd
  * addresses, by one thread and by several, against one element at a time.
  */
+#define _DEFAULT_SOURCE 1 /* MAP_ANONYMOUS */
 #include "kernels/layout/box.h"
 
 #include "common/thread/halt.h"
@@ -12,6 +13,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -19,6 +21,7 @@
 #define AROUND 64 /* bytes beside what is written, that must stay */
 
 static unsigned char *there, *expected, *here;
+static unsigned char *wall; /* ROOM bytes before it may be read, none behind */
 
 /* Unlike kernels/core/kctx_parallel.c, cuts every range into pieces of a size.
  */
@@ -39,6 +42,11 @@ static int set_up(void **state)
     there = malloc(ROOM);
     expected = malloc(ROOM);
     here = malloc(ROOM);
+    wall = mmap(NULL, 2 * ROOM, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (wall == MAP_FAILED || mprotect(wall + ROOM, ROOM, PROT_NONE))
+        return 1;
+    wall += ROOM;
     for (int i = 0; here && i < ROOM; i++)
         here[i] = (unsigned char)(i * 31 + (i >> 8));
     return !there || !expected || !here;
@@ -50,7 +58,7 @@ static int tear_down(void **state)
     free(there);
     free(expected);
     free(here);
-    return 0;
+    return munmap(wall - ROOM, 2 * ROOM);
 }
 
 struct box {
@@ -83,23 +91,28 @@ static void check_at(const struct box *b, int offset, struct tfd_kctx *k)
 {
     const int64_t to = AROUND + offset - reach(b, b->to, -1);
     const int64_t from = offset - reach(b, b->from, -1);
+    const int64_t read = from + reach(b, b->from, 1) + b->size;
+    const unsigned char *source = offset ? here : wall - read;
     const size_t used = (size_t)(to + reach(b, b->to, 1) + b->size) + AROUND;
     struct tfd_box box;
 
-    assert_true(used <= ROOM && from + reach(b, b->from, 1) < ROOM - 16);
+    assert_true(used <= ROOM && read <= ROOM);
+    if (!offset)
+        memcpy(wall - read, here, (size_t)read);
     memset(there, 0xee, used);
     memset(expected, 0xee, used);
-    copy_slowly(b, expected + to, here + from, 0);
+    copy_slowly(b, expected + to, source + from, 0);
     tfd_box_init(&box, (size_t)b->size);
     for (int d = 0; d < b->rank; d++)
         tfd_box_add(&box, b->dim[d], b->to[d] * b->size, b->from[d] * b->size);
-    tfd_box_copy(k, &box, there + to, here + from);
+    tfd_box_copy(k, &box, there + to, source + from);
     assert_memory_equal(there, expected, used);
 }
 
 static const int64_t sizes[] = {1, 2, 4, 8, 16};
 
-/* A box in every size, aligned and not, on one thread and shared. */
+/* A box in every size, at the end of what may be read, aligned and not, on one
+ * thread and shared. */
 static void check(struct box b)
 {
     static const int offsets[] = {0, 16, 3};
@@ -222,7 +235,8 @@ static void test_halted(void **state)
  * the least that is turned by squares. */
 static void test_few_columns(void **state)
 {
-    static const int64_t longs[] = {1, 2, 7, 8, 9, 33, 500};
+    static const int64_t longs[] = {1,  2,  3,  4,  5,  7,  8,  9,   12, 13,
+                                    16, 17, 18, 21, 24, 31, 33, 100, 500};
 
     (void)state;
     for (int64_t w = 1; w < 18; w++)
@@ -233,6 +247,11 @@ static void test_few_columns(void **state)
             check((struct box){2, 0, {n, w}, {w, 1}, {1, n}});
             check((struct box){3, 0, {3, w, n}, {w * n, n, 1}, {w * n, 1, w}});
             check((struct box){3, 0, {n, 3, w}, {w * 3, w, 1}, {1, w * n, n}});
+            /* With gaps, and not behind one another. */
+            check((struct box){2, 0, {w, n}, {n + 3, 1}, {1, w + 1}});
+            check((struct box){2, 0, {n, w}, {w + 1, 1}, {1, n + 5}});
+            check((struct box){3, 0, {n, 3, w}, {w, n * w, 1}, {1, w * n, n}});
+            check((struct box){3, 0, {w, 2, n}, {2 * n, n, 1}, {1, w, 2 * w}});
         }
 }
 
