@@ -10,8 +10,6 @@
 #include "kernels/core/gradient.h"
 #include "kernels/image/resize.h"
 
-#include <string.h>
-
 struct job {
     struct tfd_resize r;
     const struct tfd_resize_taps *columns;
@@ -20,10 +18,9 @@ struct job {
 
 /* ---- ResizeBilinear ------------------------------------------------------ */
 
-/* Three channels and the first of the next pixel, which is computed for nothing
- * and then written by its own turn. */
-typedef float lanes __attribute__((vector_size(16)));
-#define LANES(p, TO) ((lanes){TO((p)[0]), TO((p)[1]), TO((p)[2]), TO((p)[3])})
+/* The first channel of the next pixel is computed for nothing, and then written
+ * by its own turn. */
+#define LANES(name, p) tfd_resize_lanes_##name(p)
 
 /* A pixel between four: left and right first, then top and bottom. */
 #define BILINEAR(name, T, TO)                                                \
@@ -58,14 +55,14 @@ typedef float lanes __attribute__((vector_size(16)));
             const struct tfd_resize_taps *t = &j->columns[x];                \
             const int64_t left = t->at[0] * 3, right = t->at[1] * 3;         \
             const float across = t->weight[1];                               \
-            lanes a, b;                                                      \
+            tfd_resize_lanes a, b;                                           \
                                                                              \
             if (t->at[0] >= last || t->at[1] >= last)                        \
                 break;                                                       \
-            a = LANES(top + left, TO);                                       \
-            b = LANES(low + left, TO);                                       \
-            a += (LANES(top + right, TO) - a) * across;                      \
-            b += (LANES(low + right, TO) - b) * across;                      \
+            a = LANES(name, top + left);                                     \
+            b = LANES(name, low + left);                                     \
+            a += (LANES(name, top + right) - a) * across;                    \
+            b += (LANES(name, low + right) - b) * across;                    \
             a += (b - a) * weight;                                           \
             memcpy(y, &a, sizeof(a));                                        \
         }                                                                    \
@@ -81,7 +78,7 @@ typedef float lanes __attribute__((vector_size(16)));
         const float weight = t->weight[1];                                   \
         int64_t first = 0;                                                   \
                                                                              \
-        if (j->r.channels == 3 && sizeof(T) == sizeof(float))                \
+        if (j->r.channels == 3 && TFD_RESIZE_IN_LANES(T))                    \
             first = blend_lanes_##name(j, top, low, weight, y);              \
         if (j->r.channels == 3)                                              \
             blend_##name(j, first, top, low, weight, 3, y);                  \

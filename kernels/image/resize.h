@@ -16,6 +16,11 @@
 #include "kernels/core/kernel.h"
 
 #include <math.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 struct tfd_resize_state {
     bool align_corners, half_pixel_centers;
@@ -106,5 +111,53 @@ static inline int tfd_resize_cost(double ns)
 #define TFD_IMAGE_TYPES_AND_BFLOAT16(X) \
     TFD_IMAGE_TYPES(X)                  \
     X(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float)
+
+/* ---- Pixels of three channels -------------------------------------------- */
+
+/* Such a pixel and the first channel of the next one, as floats: for types of
+ * four bytes and of one, of which that takes few instructions. */
+typedef float tfd_resize_lanes __attribute__((vector_size(16)));
+#define TFD_RESIZE_IN_LANES(T) (sizeof(T) == 4 || sizeof(T) == 1)
+
+static inline tfd_resize_lanes tfd_resize_lanes_UINT8(const uint8_t *p)
+{
+#if defined(__SSE2__)
+    const __m128i zero = _mm_setzero_si128();
+    int32_t four;
+
+    memcpy(&four, p, sizeof(four));
+    return (tfd_resize_lanes)_mm_cvtepi32_ps(_mm_unpacklo_epi16(
+        _mm_unpacklo_epi8(_mm_cvtsi32_si128(four), zero), zero));
+#else
+    return (tfd_resize_lanes){p[0], p[1], p[2], p[3]};
+#endif
+}
+
+/* Moved up by 128, and back. */
+static inline tfd_resize_lanes tfd_resize_lanes_INT8(const int8_t *p)
+{
+    uint32_t four;
+    uint8_t moved[4];
+
+    memcpy(&four, p, sizeof(four));
+    four ^= UINT32_C(0x80808080);
+    memcpy(moved, &four, sizeof(four));
+    return tfd_resize_lanes_UINT8(moved) - 128.0f;
+}
+
+#define TFD_RESIZE_LANES(name, T, TO)                                      \
+    static inline tfd_resize_lanes tfd_resize_lanes_##name(const T *p)     \
+    {                                                                      \
+        return (tfd_resize_lanes){TO(p[0]), TO(p[1]), TO(p[2]), TO(p[3])}; \
+    }
+TFD_RESIZE_LANES(FLOAT, float, TFD_IMAGE_TO_FLOAT)
+TFD_RESIZE_LANES(DOUBLE, double, TFD_IMAGE_TO_FLOAT)
+TFD_RESIZE_LANES(HALF, tfd_half, tfd_half_to_float)
+TFD_RESIZE_LANES(INT16, int16_t, TFD_IMAGE_TO_FLOAT)
+TFD_RESIZE_LANES(INT32, int32_t, TFD_IMAGE_TO_FLOAT)
+TFD_RESIZE_LANES(INT64, int64_t, TFD_IMAGE_TO_FLOAT)
+TFD_RESIZE_LANES(UINT16, uint16_t, TFD_IMAGE_TO_FLOAT)
+TFD_RESIZE_LANES(BFLOAT16, tfd_bfloat16, tfd_bfloat16_to_float)
+#undef TFD_RESIZE_LANES
 
 #endif

@@ -9,8 +9,6 @@
 #include "kernels/core/families.h"
 #include "kernels/image/resize.h"
 
-#include <string.h>
-
 /* The first pixel, `inner` whole ones behind it, and the last one, if there are
  * several.  A span may stand out of the image by rounding; then the image's
  * last pixel counts again, `again` times as a whole one. */
@@ -56,8 +54,7 @@ static struct span span_at(int64_t i, float scale, int64_t width)
 
 #define FEW 4 /* channels */
 
-typedef float lanes __attribute__((vector_size(16)));
-#define LANES(p, TO) ((lanes){TO((p)[0]), TO((p)[1]), TO((p)[2]), TO((p)[3])})
+#define LANES(name, p) tfd_resize_lanes_##name(p)
 
 /* Rows of the image that a row of the result covers, where they are few. */
 #define LINES_MAX 8
@@ -144,19 +141,19 @@ struct lines {
         for (;                                                                 \
              x + 1 < j->r.out[1] && s->last_at + 1 < j->r.in[1] && !s->again;  \
              x++, s++, y += 3) {                                               \
-            lanes all = {0};                                                   \
+            tfd_resize_lanes all = {0};                                        \
                                                                                \
             for (int v = 0; v < l->count; v++) {                               \
                 const T *at = (const T *)l->row[v] + s->first_at * 3;          \
-                lanes sum = LANES(at, TO) * s->first;                          \
+                tfd_resize_lanes sum = LANES(name, at) * s->first;             \
                                                                                \
                 for (int64_t i = 0; i < s->inner; i++) {                       \
                     at += 3;                                                   \
-                    sum += LANES(at, TO);                                      \
+                    sum += LANES(name, at);                                    \
                 }                                                              \
                 at = (const T *)l->row[v] + s->last_at * 3;                    \
                 if (s->several)                                                \
-                    sum += LANES(at, TO) * s->last;                            \
+                    sum += LANES(name, at) * s->last;                          \
                 all += sum * l->weight[v];                                     \
             }                                                                  \
             all *= j->scale;                                                   \
@@ -173,7 +170,7 @@ struct lines {
         const int64_t begin = (int64_t)floorf(at), end = (int64_t)ceilf(to);   \
         struct lines l = {.count = 0};                                         \
                                                                                \
-        if (j->r.channels != 3 || sizeof(T) != sizeof(float) ||                \
+        if (j->r.channels != 3 || !TFD_RESIZE_IN_LANES(T) ||                   \
             end - begin > LINES_MAX)                                           \
             return 0;                                                          \
         for (int64_t v = begin; v < end; v++) {                                \

@@ -17,6 +17,9 @@
 #include "kernels/core/outputs.h"
 #include "kernels/index/scatter.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* The dimensions of data[m] behind those of indices[m]. */
 static struct tfd_shape row_shape(const struct tfd_shape *indices,
                                   const struct tfd_shape *data)
@@ -113,6 +116,50 @@ static enum tfd_code copy_to_merged(struct tfd_kctx *k, int m, int64_t inner,
     return TFD_OK;
 }
 
+/* ---- Rows without an index ----------------------------------------------- */
+
+#define ROW_SIZE_MIN 32 /* bytes of a row that is not soon written twice */
+#define ROWS_BETWEEN_LOOKS 4096
+
+static void zero_rows(const struct tfd_tensor *out, const bool *named,
+                      size_t size)
+{
+    char *row = tfd_tensor_data(out);
+
+    for (int64_t i = 0; i < out->shape.dim[0]; i++, row += size) {
+        if (i % ROWS_BETWEEN_LOOKS == 0 && tfd_halted())
+            return;
+        if (!named[i])
+            memset(row, 0, size);
+    }
+}
+
+/* Zeros where no index puts a row, or, where rows are short, everywhere. */
+static void zero_rest(const struct tfd_kctx *k, int count, int64_t inner)
+{
+    const struct tfd_tensor *out = &k->out[0];
+    const size_t size = (size_t)inner * tfd_dtype_size(out->dtype);
+    bool *named = size < ROW_SIZE_MIN
+                      ? NULL
+                      : calloc((size_t)out->shape.dim[0], sizeof(*named));
+
+    if (!named) {
+        tfd_elements_zero(out->dtype, tfd_tensor_data(out),
+                          tfd_tensor_elements(out));
+        return;
+    }
+    for (int m = 0; m < count; m++) {
+        const int32_t *at = tfd_tensor_data(&k->in[m]);
+
+        for (int64_t i = 0; i < tfd_tensor_elements(&k->in[m]); i++)
+            named[at[i]] = true;
+    }
+    zero_rows(out, named, size);
+    free(named);
+}
+
+/* ---- Kernel -------------------------------------------------------------- */
+
 enum tfd_code tfd_dynamic_stitch_shape(const struct tfd_kctx *k,
                                        struct tfd_shape *row,
                                        struct tfd_shape *out,
@@ -148,8 +195,7 @@ static enum tfd_code stitch_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_dynamic_stitch_shape(k, &row, &out, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[count].dtype, &out, st));
     if (tfd_dtype_is_pod(k->in[count].dtype) && k->out[0].buffer)
-        tfd_elements_zero(k->in[count].dtype, tfd_tensor_data(&k->out[0]),
-                          tfd_shape_elements(&out));
+        zero_rest(k, count, tfd_shape_elements(&row));
     for (int m = 0; m < count; m++)
         TFD_TRY(copy_to_merged(k, m, tfd_shape_elements(&row), st));
     return TFD_OK;

@@ -235,11 +235,13 @@ static inline void ask_to_read(const char *from, int64_t row, int64_t n,
             __builtin_prefetch(from + i * row + at, 0, 2);
 }
 
+#define WAYS 8 /* lines that any set of a first cache holds */
+
 /* Whether the lines of a block's rows have room beside each other in the first
- * cache: none of two rows then needs another's place. */
+ * cache. */
 static bool rows_lie_apart(const struct tfd_box_nest *n)
 {
-    return !n->far && n->row_to % (2 * LINE_SIZE) != 0;
+    return !n->far && (n->rows <= WAYS || n->row_to % (2 * LINE_SIZE) != 0);
 }
 
 /* The last square along a side may overlap the one before. */
