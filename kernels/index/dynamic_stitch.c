@@ -87,23 +87,72 @@ static enum tfd_code largest_index(const struct tfd_tensor *indices,
     return TFD_OK;
 }
 
+/* ---- Rows one behind the other ------------------------------------------- */
+
+#define RUN_MIN 4 /* rows, for which looking for its end is worth it */
+
+struct runs {
+    char *to;
+    const char *from;
+    const int32_t *at;
+    size_t size;
+};
+
+static void copy_runs(void *arg, int64_t begin, int64_t end)
+{
+    const struct runs *r = arg;
+
+    for (int64_t i = begin, next; i < end && !tfd_halted(); i = next) {
+        for (next = i + 1; next < end && r->at[next] == r->at[next - 1] + 1;)
+            next++;
+        memcpy(r->to + (size_t)r->at[i] * r->size,
+               r->from + (size_t)i * r->size, (size_t)(next - i) * r->size);
+    }
+}
+
+/* Whether rows only rise, so that none is written twice, and mostly by one. */
+static bool come_in_runs(const int32_t *at, int64_t n)
+{
+    int64_t breaks = 1, falls = 0;
+
+    for (int64_t i = 1; i < n; i++) {
+        breaks += at[i] != at[i - 1] + 1;
+        falls += at[i] <= at[i - 1];
+    }
+    return falls == 0 && breaks * RUN_MIN <= n;
+}
+
+/* ---- Moving -------------------------------------------------------------- */
+
+static void move_rows(struct tfd_kctx *k, int m, int64_t inner, size_t size)
+{
+    const int32_t *at = tfd_tensor_data(&k->in[m]);
+    const int64_t n = tfd_tensor_elements(&k->in[m]);
+    struct runs r = {tfd_tensor_data(&k->out[0]),
+                     tfd_tensor_data(&k->in[k->in_count / 2 + m]), at, size};
+    const struct tfd_scatter s = {.to = r.to,
+                                  .by = r.from,
+                                  .count = n,
+                                  .inner = inner,
+                                  .limit = k->out[0].shape.dim[0]};
+
+    if (come_in_runs(at, n))
+        tfd_kctx_parallel_bytes(
+            k, n, size < INT32_MAX / 2 ? 2 * (int)size : INT32_MAX, copy_runs,
+            &r);
+    else
+        tfd_scatter_move(k, &s, size, at, TFD_INT32);
+}
+
 static enum tfd_code copy_to_merged(struct tfd_kctx *k, int m, int64_t inner,
                                     struct tfd_status *st)
 {
     const struct tfd_tensor *data = &k->in[k->in_count / 2 + m];
     const int32_t *at = tfd_tensor_data(&k->in[m]);
     int64_t n = tfd_tensor_elements(&k->in[m]);
-    size_t size = (size_t)inner * tfd_dtype_size(data->dtype);
 
-    if (inner > 0 && tfd_dtype_is_pod(data->dtype) && !tfd_halted()) {
-        tfd_scatter_move(
-            k,
-            &(struct tfd_scatter){.to = tfd_tensor_data(&k->out[0]),
-                                  .by = tfd_tensor_data(data),
-                                  .count = n,
-                                  .inner = inner,
-                                  .limit = k->out[0].shape.dim[0]},
-            size, at, TFD_INT32);
+    if (inner > 0 && tfd_dtype_is_pod(data->dtype)) {
+        move_rows(k, m, inner, (size_t)inner * tfd_dtype_size(data->dtype));
         return TFD_OK;
     }
     for (int64_t i = 0; inner > 0 && i < n; i++)
@@ -134,14 +183,32 @@ static void zero_rows(const struct tfd_tensor *out, const bool *named,
     }
 }
 
+/* Whether one list names every row. */
+static bool names_all(const struct tfd_tensor *indices, int64_t rows)
+{
+    const int32_t *at = tfd_tensor_data(indices);
+    int64_t others = 0;
+
+    if (tfd_tensor_elements(indices) != rows)
+        return false;
+    for (int64_t i = 0; i < rows; i++)
+        others += at[i] != i;
+    return others == 0;
+}
+
 /* Zeros where no index puts a row, or, where rows are short, everywhere. */
 static void zero_rest(const struct tfd_kctx *k, int count, int64_t inner)
 {
     const struct tfd_tensor *out = &k->out[0];
     const size_t size = (size_t)inner * tfd_dtype_size(out->dtype);
-    bool *named = size < ROW_SIZE_MIN
-                      ? NULL
-                      : calloc((size_t)out->shape.dim[0], sizeof(*named));
+    bool *named;
+
+    for (int m = 0; m < count; m++)
+        if (names_all(&k->in[m], out->shape.dim[0]))
+            return;
+    named = size < ROW_SIZE_MIN
+                ? NULL
+                : calloc((size_t)out->shape.dim[0], sizeof(*named));
 
     if (!named) {
         tfd_elements_zero(out->dtype, tfd_tensor_data(out),
