@@ -227,13 +227,24 @@ static void count_rows(struct plan *p)
     count_pieces(p, &p->nest.rows, piece, b->to[p->row], b->from[p->row]);
 }
 
+/* Of a block.  What is written afar should be long where rows are few, as each
+ * of them is on another page. */
+static int64_t turned_columns(const struct plan *p)
+{
+    const int64_t edge = tfd_box_turn_edge(p->box.size);
+    const bool wide = p->box.dim[p->row] <= edge / TFD_BOX_TURN_WIDE &&
+                      bytes_of(&p->box) >= FAR_SIZE;
+
+    return wide ? edge * TFD_BOX_TURN_WIDE : edge;
+}
+
 static void count_columns(struct plan *p)
 {
     const int last = p->box.rank - 1;
     int64_t piece = PIECE_SIZE / p->box.size;
 
     if (p->turns)
-        piece = tfd_box_turn_edge(p->box.size);
+        piece = turned_columns(p);
     else if (few_rows(p))
         piece = NEST_SIZE / p->box.size / p->nest.rows;
     count_pieces(p, &p->nest.count, piece, p->box.to[last], p->box.from[last]);

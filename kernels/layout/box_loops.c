@@ -237,10 +237,12 @@ static inline void ask_to_read(const char *from, int64_t row, int64_t n,
 
 #define WAYS 8 /* lines that any set of a first cache holds */
 
-/* Whether the lines of a block's rows have room beside each other in the first
- * cache. */
-static bool rows_lie_apart(const struct tfd_box_nest *n)
+/* Whether a block's rows go to their place at once: they lie one behind the
+ * other, or their lines have room beside each other in the first cache. */
+static bool goes_at_once(const struct tfd_box_nest *n, int64_t size)
 {
+    if (n->row_to == n->count * size)
+        return true;
     return !n->far && (n->rows <= WAYS || n->row_to % (2 * LINE_SIZE) != 0);
 }
 
@@ -271,14 +273,17 @@ static bool rows_lie_apart(const struct tfd_box_nest *n)
                            const char *from)                                 \
     {                                                                        \
         _Alignas(LINE_SIZE) char block[BLOCK_SIZE];                          \
+        const int64_t pitch =                                                \
+            (size) * (edge) *                                                \
+            (n->rows <= (edge) / TFD_BOX_TURN_WIDE ? TFD_BOX_TURN_WIDE : 1); \
                                                                              \
         if (n->rows < N || n->count < N) {                                   \
             strided##size(n, to, from);                                      \
-        } else if (rows_lie_apart(n)) {                                      \
+        } else if (goes_at_once(n, size)) {                                  \
             block##size(n, to, n->row_to, from);                             \
         } else {                                                             \
-            block##size(n, block, (size) * (edge), from);                    \
-            put_block(n, size, to, block, (size) * (edge));                  \
+            block##size(n, block, pitch, from);                              \
+            put_block(n, size, to, block, pitch);                            \
         }                                                                    \
     }
 

@@ -37,6 +37,8 @@ tfd_box_loop *tfd_box_few_of(int64_t size);
 /* Elements along each side of a block that such a loop turns at once: at most,
  * and at least. */
 int64_t tfd_box_turn_edge(int64_t size);
+/* So many times as many columns fit a block of so many times fewer rows. */
+#define TFD_BOX_TURN_WIDE 4
 int64_t tfd_box_turn_least(int64_t size);
 /* After the last of several nests that are far. */
 void tfd_box_turn_end(void);

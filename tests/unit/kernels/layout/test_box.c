@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define ROOM (1 << 21)
+#define ROOM (1 << 23)
 #define AROUND 64 /* bytes beside what is written, that must stay */
 
 static unsigned char *there, *expected, *here;
@@ -213,6 +213,28 @@ static void test_transposes(void **state)
     }
 }
 
+/* More than the caches hold, which is asked for ahead and written past them. */
+static void test_far_transposes(void **state)
+{
+    (void)state;
+    piece = 3;
+    for (int s = 0; s < 5; s++) {
+        const int64_t n = (9 << 19) / sizes[s], a = n / 21, b = n / 448;
+        const struct box boxes[] = {
+            {2, sizes[s], {700, n / 700}, {n / 700, 1}, {1, 700}},
+            {2, sizes[s], {701, n / 701}, {n / 701 + 3, 1}, {1, 704}},
+            {3, sizes[s], {7, 3, a}, {3 * a, a, 1}, {1, 7, 21}},
+            {3, sizes[s], {3, 7, a}, {7 * a, a, 1}, {1, 3, 21}},
+            {3, sizes[s], {b, 64, 7}, {448, 7, 1}, {448, 1, 64}},
+        };
+
+        for (int i = 0; i < 5; i++) {
+            check_at(&boxes[i], 0, NULL);
+            check_at(&boxes[i], 16, (struct tfd_kctx *)here);
+        }
+    }
+}
+
 /* Whoever is told to stop writes nothing more. */
 static void test_halted(void **state)
 {
@@ -258,10 +280,14 @@ static void test_few_columns(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),     cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_elements),    cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_transposes),  cmocka_unit_test(test_halted),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_transposes),
+        cmocka_unit_test(test_halted),
         cmocka_unit_test(test_few_columns),
+        cmocka_unit_test(test_far_transposes),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
