@@ -8,7 +8,7 @@ import numpy as np
 from tests.cluster.client import tf
 from tests.conformance.inputs import types_of
 from tests.conformance.scenarios import attempt, fresh_graph, hidden, told
-from tests.conformance.table import bad, c, row, scenario
+from tests.conformance.table import bad, c, once, row, scenario
 
 PIXELS = bytes(range(256)) * 9
 row("ReadFile", [c(__file__.encode()), bad(b"/no/such/file"), bad(b"/"),
@@ -26,6 +26,9 @@ row("DecodeRaw", [
     c([PIXELS[:32], PIXELS[32:64]], dtypes=RAW),
     c(PIXELS[:16], little_endian=False, dtypes=RAW), c([[b"\0\1" * 8]]),
     c(np.array([b""], object)), c(np.zeros([0], object)),
+    # More than the caches hold, in whole vectors and not.
+    once([PIXELS[at:at + 2048] for at in range(6, 70)] * 40),
+    once([PIXELS[at:at + 2044] for at in range(6, 70)] * 40),
     bad([PIXELS[:3]], out_type="int32"),
     bad([PIXELS[:4], PIXELS[:8]])], tol=0)
 row("DecodePaddedRaw", [
