@@ -96,6 +96,29 @@ static enum tfd_code concat_axis(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
+/* Whether they are alike but along the axis. */
+static bool joins(const struct tfd_shape *a, const struct tfd_shape *b,
+                  int axis)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (int d = 0; d < a->rank; d++)
+        if (d != axis && a->dim[d] != b->dim[d])
+            return false;
+    return true;
+}
+
+/* Why they do not. */
+static enum tfd_code fail_pair(const struct tfd_shape *a,
+                               const struct tfd_shape *b, int axis,
+                               struct tfd_status *st)
+{
+    const struct tfd_shape pair[2] = {*a, *b};
+    struct tfd_shape both;
+
+    return concat_shape_of(pair, 2, axis, &both, st);
+}
+
 /* Joins the inputs of k, which are the values alone. */
 static enum tfd_code join_values(struct tfd_kctx *k, int axis,
                                  struct tfd_status *st)
@@ -104,12 +127,12 @@ static enum tfd_code join_values(struct tfd_kctx *k, int axis,
     int64_t dim = 0, outer, inner;
 
     for (int i = 0; i < k->in_count; i++) {
-        struct tfd_shape pair[2] = {k->in[0].shape, k->in[i].shape};
-        struct tfd_shape both;
+        const struct tfd_shape *in = &k->in[i].shape;
 
-        TFD_TRY(no_scalar(&k->in[i].shape, st));
-        TFD_TRY(concat_shape_of(pair, 2, axis, &both, st));
-        TFD_TRY(add_dim(&dim, k->in[i].shape.dim[axis], st));
+        TFD_TRY(no_scalar(in, st));
+        if (!joins(&k->in[0].shape, in, axis))
+            TFD_TRY(fail_pair(&k->in[0].shape, in, axis, st));
+        TFD_TRY(add_dim(&dim, in->dim[axis], st));
     }
     out.dim[axis] = dim;
     TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
