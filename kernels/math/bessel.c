@@ -6,15 +6,23 @@
  *     BesselJ0 BesselJ1 BesselY0 BesselY1       of the first and second kind
  *
  * Those of floats and halves are computed in double, in vectors, and rounded
- * once (bessel_lanes.h).
+ * once (bessel_lanes.h); those of doubles by tables (piecewise.h), but Y0 and
+ * Y1, which are the C library's.  Largest distances of doubles in units of the
+ * last place (test_double_tables.c): I0, I1, K0, K1 3, I0e, I1e 2, K0e, K1e
+ * 1.5, J0 1.5 and J1 2, beside their zeros those of 1/4.
  */
+#define _DEFAULT_SOURCE 1 /* j0l() and its kin */
+
 #include "kernels/core/check.h"
 #include "kernels/core/elementwise.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/math/bessel_functions.h"
 #include "kernels/math/bessel_lanes.h"
+#include "kernels/math/piecewise.h"
 #include "kernels/vector/narrow_loops.h"
+
+#include <math.h>
 
 /* ---- Loops --------------------------------------------------------------- */
 
@@ -33,16 +41,65 @@
     X(y0, "BesselY0")   \
     X(y1, "BesselY1")
 
-TFD_UNARY_LOOP(loop_i0_DOUBLE, double, double, tfd_bessel_i0)
-TFD_UNARY_LOOP(loop_i0e_DOUBLE, double, double, tfd_bessel_i0e)
-TFD_UNARY_LOOP(loop_i1_DOUBLE, double, double, tfd_bessel_i1)
-TFD_UNARY_LOOP(loop_i1e_DOUBLE, double, double, tfd_bessel_i1e)
-TFD_UNARY_LOOP(loop_k0_DOUBLE, double, double, tfd_bessel_k0)
-TFD_UNARY_LOOP(loop_k0e_DOUBLE, double, double, tfd_bessel_k0e)
-TFD_UNARY_LOOP(loop_k1_DOUBLE, double, double, tfd_bessel_k1)
-TFD_UNARY_LOOP(loop_k1e_DOUBLE, double, double, tfd_bessel_k1e)
-TFD_UNARY_LOOP(loop_j0_DOUBLE, double, double, tfd_bessel_j0)
-TFD_UNARY_LOOP(loop_j1_DOUBLE, double, double, tfd_bessel_j1)
+/* What is tabulated: by z = x + 1, what is even; */
+static long double i0_at(long double z)
+{
+    return tfd_bessel_i0e(z - 1);
+}
+
+static long double i1_at(long double z)
+{
+    return tfd_bessel_i1e(z - 1) / (z - 1);
+}
+
+static long double j0_at(long double z)
+{
+    return j0l(z - 1);
+}
+
+static long double j1_at(long double z)
+{
+    return j1l(z - 1) / (z - 1);
+}
+
+/* by z = x; */
+static long double k0_at(long double z)
+{
+    return tfd_bessel_k0e(z);
+}
+
+static long double k1_at(long double z)
+{
+    return tfd_bessel_k1e(z);
+}
+
+static long double any_j0(long double x)
+{
+    return (long double)tfd_bessel_j0((double)x);
+}
+
+static long double any_j1(long double x)
+{
+    return (long double)tfd_bessel_j1((double)x);
+}
+
+#define TABLE(name, at, any, z, factor, exponent, bits, octaves)            \
+    TFD_PIECEWISE_DOUBLE(name##_table, at, any, NULL, TFD_PIECEWISE_##z,    \
+                         TFD_PIECEWISE_##factor, exponent, bits, octaves)   \
+    static void loop_##name##_DOUBLE(void *arg, int64_t begin, int64_t end) \
+    {                                                                       \
+        tfd_piecewise_double_row(&name##_table, arg, begin, end);           \
+    }
+TABLE(i0, i0_at, tfd_bessel_i0, FROM_0_EXACT, BY_GROWTH, 0, 4, 9)
+TABLE(i0e, i0_at, tfd_bessel_i0e, FROM_0_EXACT, NO_FACTOR, 0, 4, 9)
+TABLE(i1, i1_at, tfd_bessel_i1, FROM_0_EXACT, BY_X_GROWTH, 0, 4, 9)
+TABLE(i1e, i1_at, tfd_bessel_i1e, FROM_0_EXACT, BY_X, 0, 4, 9)
+TABLE(k0, k0_at, tfd_bessel_k0, X, BY_DECAY, -24, 3, 34)
+TABLE(k0e, k0_at, tfd_bessel_k0e, X, NO_FACTOR, -24, 3, 34)
+TABLE(k1, k1_at, tfd_bessel_k1, X, BY_DECAY, -24, 3, 34)
+TABLE(k1e, k1_at, tfd_bessel_k1e, X, NO_FACTOR, -24, 3, 34)
+TABLE(j0, j0_at, any_j0, FROM_0_EXACT, NO_FACTOR, 0, 5, 5)
+TABLE(j1, j1_at, any_j1, FROM_0_EXACT, BY_X, 0, 5, 5)
 TFD_UNARY_LOOP(loop_y0_DOUBLE, double, double, tfd_bessel_y0)
 TFD_UNARY_LOOP(loop_y1_DOUBLE, double, double, tfd_bessel_y1)
 TFD_NARROW_LOOP(loop_i0_HALF, HALF, tfd_bessel_lanes_i0)

@@ -1,6 +1,7 @@
 /*
- * bessel_functions.h - Bessel functions of order 0 and 1, in double precision,
- * and the same times e^-|x| (i0e, i1e) or e^x (k0e, k1e).
+ * bessel_functions.h - Bessel functions of order 0 and 1, and the same
+ * times e^-|x| (i0e, i1e) or e^x (k0e, k1e); i and k in long doubles, of which
+ * tables of doubles are made (bessel.c).
  *
  *   i   power series (DLMF 10.25.2) below 21, from there on the asymptotic
  *       series (10.40.1), whose smallest term is under e^-2x
@@ -12,22 +13,22 @@
  *       SIAM Review 56, 2014)
  *   j, y   the C library's
  *
- * All are within 9 units in the last place, but beside the zeros of j and y,
- * where the error is that small beside 1.  Outside of the domains values are
+ * All are within a unit in the last place of a double, but beside the zeros of
+ * j and y, where the error is that small beside 1.  Outside of the domains values are
  * TensorFlow's: k and y are infinite up to 0.  Every loop has a bound.
  * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_BESSEL_FUNCTIONS_H
 #define TFD_KERNELS_BESSEL_FUNCTIONS_H
 
-double tfd_bessel_i0(double x);
-double tfd_bessel_i0e(double x);
-double tfd_bessel_i1(double x);
-double tfd_bessel_i1e(double x);
-double tfd_bessel_k0(double x);
-double tfd_bessel_k0e(double x);
-double tfd_bessel_k1(double x);
-double tfd_bessel_k1e(double x);
+long double tfd_bessel_i0(long double x);
+long double tfd_bessel_i0e(long double x);
+long double tfd_bessel_i1(long double x);
+long double tfd_bessel_i1e(long double x);
+long double tfd_bessel_k0(long double x);
+long double tfd_bessel_k0e(long double x);
+long double tfd_bessel_k1(long double x);
+long double tfd_bessel_k1e(long double x);
 double tfd_bessel_j0(double x);
 double tfd_bessel_j1(double x);
 double tfd_bessel_y0(double x);

@@ -4,7 +4,8 @@
  *
  *     Dawsn Expint FresnelCos FresnelSin Spence Erfinv Ndtri
  *
- * Those of floats are computed in double, by tables (piecewise.h), and rounded.
+ * All are computed by tables (piecewise.h), those of floats in double and
+ * rounded.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/elementwise.h"
@@ -12,7 +13,8 @@
 #include "kernels/core/gradient.h"
 #include "kernels/math/integral_functions.h"
 #include "kernels/math/piecewise.h"
-#include "kernels/vector/vector_double.h"
+#include "kernels/vector/double_functions.h"
+#include "kernels/vector/simd.h"
 #include "kernels/vector/vector_trig.h"
 
 #include <math.h>
@@ -32,43 +34,43 @@
     X(ndtri, "Ndtri")
 
 /* What is tabulated: by z = x + 1, what is odd; */
-static double dawsn_at(double z)
+static long double dawsn_at(long double z)
 {
     return tfd_integral_dawsn(z - 1) / (z - 1);
 }
 
-static double fresnel_cos_at(double z)
+static long double fresnel_cos_at(long double z)
 {
     return tfd_integral_fresnel_cos(z - 1) / (z - 1);
 }
 
-static double fresnel_sin_at(double z)
+static long double fresnel_sin_at(long double z)
 {
     return tfd_integral_fresnel_sin(z - 1) / ((z - 1) * (z - 1) * (z - 1));
 }
 
 /* by z = x; */
-static double expint_at(double z)
+static long double expint_at(long double z)
 {
-    return tfd_integral_expint(z) * exp(-z);
+    return tfd_integral_expint(z) * expl(-z);
 }
 
-static double spence_at(double z)
+static long double spence_at(long double z)
 {
     return tfd_integral_spence(z) / (1 - z);
 }
 
 /* by z = 1 - x; */
-static double erfinv_at(double z)
+static long double erfinv_at(long double z)
 {
-    const double y =
+    const long double y =
         z < 0.5 ? tfd_integral_erfinv_from_1(z) : tfd_integral_erfinv(1 - z);
 
     return y / (1 - z);
 }
 
 /* by z, the lesser of x and 1 - x, of which only x - 1/2 knows which. */
-static double ndtri_at(double z)
+static long double ndtri_at(long double z)
 {
     return tfd_integral_ndtri(z) / (z - 0.5);
 }
@@ -79,108 +81,155 @@ static double ndtri_at(double z)
 #define WAVES_FROM 3
 #define WAVES_TO 8192
 
-static double slow_wave(double z)
+static long double slow_wave(long double z)
 {
-    double f, g;
+    long double f, g;
 
     tfd_integral_fresnel_parts(z, &f, &g);
     return f;
 }
 
-static double slower_wave(double z)
+static long double slower_wave(long double z)
 {
-    double f, g;
+    long double f, g;
 
     tfd_integral_fresnel_parts(z, &f, &g);
     return g;
 }
 
-TFD_PIECEWISE(f_table, slow_wave, NULL, TFD_PIECEWISE_X,
-              TFD_PIECEWISE_NO_FACTOR, 1, 5, 12)
-TFD_PIECEWISE(g_table, slower_wave, NULL, TFD_PIECEWISE_X,
-              TFD_PIECEWISE_NO_FACTOR, 1, 5, 12)
+#define WAVE_TABLES(kind, name, bits)                                 \
+    kind(name##f_table, slow_wave, NULL, NULL, TFD_PIECEWISE_X,       \
+         TFD_PIECEWISE_NO_FACTOR, 1, bits, 12)                        \
+        kind(name##g_table, slower_wave, NULL, NULL, TFD_PIECEWISE_X, \
+             TFD_PIECEWISE_NO_FACTOR, 1, bits, 12)
+WAVE_TABLES(TFD_PIECEWISE, float_, 5)
+WAVE_TABLES(TFD_PIECEWISE_DOUBLE, double_, 4)
 
-/* The sine and cosine of pi/2 x^2; x is a float, whose square is a double: a
- * whole number of quarter turns, and r. */
-static void find_wave(double x, double *s, double *c)
+/* The parts of a block of numbers: y is 1/2 + f a + g b. */
+struct waves {
+    const double *x;
+    double *y;
+    double a[TFD_PIECEWISE_BLOCK], b[TFD_PIECEWISE_BLOCK];
+    double f[TFD_PIECEWISE_BLOCK], g[TFD_PIECEWISE_BLOCK];
+};
+
+/* Minus the cosine of `turned` quarter turns and an angle of sine s and cosine
+ * c, and minus the sine; a quarter turn more makes of them what the integral of
+ * the cosine takes. */
+TFD_VECTOR void turn_wave(double turned, double s, double c, uint64_t more,
+                          double *a, double *b)
 {
-    const double turned = x * x + TFD_DOUBLE_MAGIC;
-    const uint64_t quarters = tfd_double_bits(turned);
-    const double r = PI / 2 * (x * x - (turned - TFD_DOUBLE_MAGIC));
-    double sine, cosine;
+    const uint64_t q = tfd_double_bits(turned) + more;
+    const double sine = q & 1 ? c : s, cosine = q & 1 ? s : c;
 
-    tfd_angle_waves(r, &sine, &cosine);
-    *s = quarters & 1 ? cosine : sine;
-    *c = quarters & 1 ? -sine : cosine;
-    if (quarters & 2) {
-        *s = -*s;
-        *c = -*c;
+    *a = tfd_double_of(tfd_double_bits(cosine) ^ ((q + 3) & 2) << 62);
+    *b = tfd_double_of(tfd_double_bits(sine) ^ ((q + 2) & 2) << 62);
+}
+
+/* Of pi/2 x^2; x is a float, whose square is a double: a whole number of
+ * quarter turns, and a rest. */
+TFD_VECTOR void find_float_wave(struct waves *w, int64_t i, uint64_t more)
+{
+    const double x = w->x[i], turned = x * x + TFD_DOUBLE_MAGIC;
+    double s, c;
+
+    tfd_angle_waves(PI / 2 * (x * x - (turned - TFD_DOUBLE_MAGIC)), &s, &c);
+    turn_wave(turned, s, c, more, &w->a[i], &w->b[i]);
+}
+
+/* x is a double: what its square loses counts, too. */
+TFD_VECTOR void find_double_wave(struct waves *w, int64_t i, uint64_t more)
+{
+    const double x = w->x[i], square = x * x;
+    const double turned = square + TFD_DOUBLE_MAGIC;
+    const double h = tfd_double_upper(x), l = x - h;
+    const double lost = (h * h - square) + 2 * h * l + l * l;
+    double s, c;
+
+    tfd_double_waves(PI / 2 * ((square - (turned - TFD_DOUBLE_MAGIC)) + lost),
+                     &s, &c);
+    turn_wave(turned, s, c, more, &w->a[i], &w->b[i]);
+}
+
+static void join_waves(struct waves *w, int64_t n, tfd_piecewise_fn *any)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double a = fabs(w->x[i]);
+
+        w->y[i] =
+            copysign(0.5 + w->f[i] * w->a[i] + w->g[i] * w->b[i], w->x[i]);
+        if (!(a >= WAVES_FROM && a < WAVES_TO))
+            w->y[i] = (double)any((long double)w->x[i]);
     }
 }
 
-static double any_fresnel_cos(double x)
-{
-    const double a = fabs(x);
-    double s, c;
+/* Fresnel's integrals of what is not in their tables. */
+#define FRESNEL(type, function, more)                                    \
+    TFD_SIMD_LOOP(find_##type##_##function)                              \
+    {                                                                    \
+        for (int64_t i = begin; i < end; i++)                            \
+            find_##type##_wave(arg, i, more);                            \
+    }                                                                    \
+    TFD_SIMD_CLONES_WIDE(find_##type##_##function)                       \
+    static void type##_##function(const double *x, double *y, int64_t n) \
+    {                                                                    \
+        struct waves w;                                                  \
+                                                                         \
+        w.x = x;                                                         \
+        w.y = y;                                                         \
+        find_##type##_##function(&w, 0, n);                              \
+        for (int64_t i = 0; i < n; i++) {                                \
+            w.f[i] = tfd_piecewise_look(&type##_f_table, fabs(x[i]));    \
+            w.g[i] = tfd_piecewise_look(&type##_g_table, fabs(x[i]));    \
+        }                                                                \
+        join_waves(&w, n, tfd_integral_##function);                      \
+    }
+FRESNEL(float, fresnel_sin, 0)
+FRESNEL(float, fresnel_cos, 1)
+FRESNEL(double, fresnel_sin, 0)
+FRESNEL(double, fresnel_cos, 1)
 
-    if (!(a >= WAVES_FROM && a < WAVES_TO))
-        return tfd_integral_fresnel_cos(x);
-    find_wave(a, &s, &c);
-    return copysign(0.5 + tfd_piecewise_look(&f_table, a) * s -
-                        tfd_piecewise_look(&g_table, a) * c,
-                    x);
-}
+#define TABLE(name, rare, z, factor, exponent, bits, octaves)                \
+    TFD_PIECEWISE(name##_table, name##_at, tfd_integral_##name, rare,        \
+                  TFD_PIECEWISE_##z, TFD_PIECEWISE_##factor, exponent, bits, \
+                  octaves)
+TABLE(dawsn, NULL, FROM_0, BY_X, 0, 5, 8)
+TABLE(expint, NULL, X, BY_EXP, -24, 3, 31)
+TABLE(fresnel_cos, float_fresnel_cos, FROM_0, BY_X, 0, 5, 2)
+TABLE(fresnel_sin, float_fresnel_sin, FROM_0, BY_CUBE, 0, 5, 2)
+TABLE(spence, NULL, X, BY_REST, -24, 3, 48)
+TABLE(erfinv, NULL, FROM_1, BY_X, -24, 3, 25)
+TABLE(ndtri, NULL, ENDS, BY_CENTERED, -40, 3, 39)
 
-static double any_fresnel_sin(double x)
-{
-    const double a = fabs(x);
-    double s, c;
+#define TABLE_DOUBLE(name, rare, z, factor, exponent, bits, octaves)          \
+    TFD_PIECEWISE_DOUBLE(name##_double, name##_at, tfd_integral_##name, rare, \
+                         TFD_PIECEWISE_##z, TFD_PIECEWISE_##factor, exponent, \
+                         bits, octaves)
+TABLE_DOUBLE(dawsn, NULL, FROM_0_EXACT, BY_X, 0, 5, 8)
+TABLE_DOUBLE(expint, NULL, X, BY_GROWTH, -24, 3, 31)
+TABLE_DOUBLE(fresnel_cos, double_fresnel_cos, FROM_0_EXACT, BY_X, 0, 5, 2)
+TABLE_DOUBLE(fresnel_sin, double_fresnel_sin, FROM_0_EXACT, BY_CUBE, 0, 5, 2)
+TABLE_DOUBLE(spence, NULL, X, BY_REST, -24, 3, 48)
+TABLE_DOUBLE(erfinv, NULL, FROM_1, BY_X, -24, 3, 24)
+TABLE_DOUBLE(ndtri, NULL, ENDS, BY_CENTERED, -40, 3, 39)
 
-    if (!(a >= WAVES_FROM && a < WAVES_TO))
-        return tfd_integral_fresnel_sin(x);
-    find_wave(a, &s, &c);
-    return copysign(0.5 - tfd_piecewise_look(&f_table, a) * c -
-                        tfd_piecewise_look(&g_table, a) * s,
-                    x);
-}
-
-#define TABLE(name, any, z, factor, exponent, bits, octaves)       \
-    TFD_PIECEWISE(name##_table, name##_at, any, TFD_PIECEWISE_##z, \
-                  TFD_PIECEWISE_##factor, exponent, bits, octaves)
-TABLE(dawsn, tfd_integral_dawsn, FROM_0, BY_X, 0, 5, 8)
-TABLE(expint, tfd_integral_expint, X, BY_EXP, -24, 3, 31)
-TABLE(fresnel_cos, any_fresnel_cos, FROM_0, BY_X, 0, 5, 2)
-TABLE(fresnel_sin, any_fresnel_sin, FROM_0, BY_CUBE, 0, 5, 2)
-TABLE(spence, tfd_integral_spence, X, BY_REST, -24, 3, 48)
-TABLE(erfinv, tfd_integral_erfinv, FROM_1, BY_X, -24, 3, 25)
-TABLE(ndtri, tfd_integral_ndtri, ENDS, BY_CENTERED, -40, 3, 39)
-
-#define FLOAT_LOOP(function, op)                                               \
+#define LOOPS(function, op)                                                    \
     static void loop_##function##_FLOAT(void *arg, int64_t begin, int64_t end) \
     {                                                                          \
         tfd_piecewise_row(&function##_table, arg, begin, end);                 \
+    }                                                                          \
+    static void loop_##function##_DOUBLE(void *arg, int64_t begin,             \
+                                         int64_t end)                          \
+    {                                                                          \
+        tfd_piecewise_double_row(&function##_double, arg, begin, end);         \
     }
-FUNCTIONS(FLOAT_LOOP)
+FUNCTIONS(LOOPS)
 
-TFD_UNARY_LOOP(loop_dawsn_DOUBLE, double, double, tfd_integral_dawsn)
-TFD_UNARY_LOOP(loop_expint_DOUBLE, double, double, tfd_integral_expint)
-TFD_UNARY_LOOP(loop_fresnel_cos_DOUBLE, double, double,
-               tfd_integral_fresnel_cos)
-TFD_UNARY_LOOP(loop_fresnel_sin_DOUBLE, double, double,
-               tfd_integral_fresnel_sin)
-TFD_UNARY_LOOP(loop_spence_DOUBLE, double, double, tfd_integral_spence)
-TFD_UNARY_LOOP(loop_erfinv_DOUBLE, double, double, tfd_integral_erfinv)
-TFD_UNARY_LOOP(loop_ndtri_DOUBLE, double, double, tfd_integral_ndtri)
-
-/* A number, of doubles, and where there are tables. */
-#define INTEGRAL_NS 150
-#define INTEGRAL_TABLE_NS 5
+#define INTEGRAL_NS 5
 
 static enum tfd_code integral_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    const int cost =
-        k->in[0].dtype == TFD_DOUBLE ? INTEGRAL_NS : INTEGRAL_TABLE_NS;
-    const struct tfd_elementwise e = {k->in[0].dtype, cost, NULL, NULL};
+    const struct tfd_elementwise e = {k->in[0].dtype, INTEGRAL_NS, NULL, NULL};
 
     return tfd_elementwise_unary(k, &e, st);
 }

@@ -8,60 +8,63 @@
 #include "kernels/math/piecewise.h"
 
 #include "kernels/core/elementwise.h"
-#include "kernels/vector/vector_double.h"
+#include "kernels/vector/double_functions.h"
 
 #include <pthread.h>
 
 #define TERMS TFD_PIECEWISE_TERMS
-#define BLOCK 256
+#define TERMS_MAX TFD_PIECEWISE_TERMS_MAX
+#define BLOCK TFD_PIECEWISE_BLOCK
 #define PI 3.14159265358979323846L
 
 /* ---- Tables -------------------------------------------------------------- */
 
 /* Where in a part the polynomial meets the function: in (-1/2, 1/2). */
-static void find_nodes(long double *t)
+static void find_nodes(long double *t, int count)
 {
-    for (int i = 0; i < TERMS; i++)
-        t[i] = cosl(PI * (i + 0.5L) / TERMS) / 2;
+    for (int i = 0; i < count; i++)
+        t[i] = cosl(PI * (i + 0.5L) / count) / 2;
 }
 
 /* Values at the nodes to Newton's divided differences. */
-static void divide_differences(const long double *t, long double *value)
+static void divide_differences(const long double *t, long double *value,
+                               int count)
 {
-    for (int order = 1; order < TERMS; order++)
-        for (int i = TERMS - 1; i >= order; i--)
+    for (int order = 1; order < count; order++)
+        for (int i = count - 1; i >= order; i--)
             value[i] = (value[i] - value[i - 1]) / (t[i] - t[i - order]);
 }
 
 /* Newton's form to powers of t, from the innermost bracket outwards. */
-static void expand(const long double *t, const long double *newton, double *out)
+static void expand(const long double *t, const long double *newton, int count,
+                   double *out)
 {
-    long double c[TERMS] = {newton[TERMS - 1]};
+    long double c[TERMS_MAX] = {newton[count - 1]};
 
-    for (int i = TERMS - 2; i >= 0; i--) {
-        for (int k = TERMS - 1 - i; k > 0; k--)
+    for (int i = count - 2; i >= 0; i--) {
+        for (int k = count - 1 - i; k > 0; k--)
             c[k] = c[k - 1] - c[k] * t[i];
         c[0] = newton[i] - c[0] * t[i];
     }
-    for (int k = 0; k < TERMS; k++)
+    for (int k = 0; k < count; k++)
         out[k] = (double)c[k];
 }
 
 static void fill_table(struct tfd_piecewise *p)
 {
     const int steps = 1 << p->bits;
-    long double t[TERMS], value[TERMS];
+    long double t[TERMS_MAX], value[TERMS_MAX];
 
-    find_nodes(t);
+    find_nodes(t, p->count);
     for (int part = 0; part < p->parts; part++) {
-        const double width =
-            ldexp(1.0 / steps, p->exponent + (part >> p->bits));
-        const double middle = width * (steps + part % steps + 0.5);
+        const long double width =
+            ldexpl(1.0L / steps, p->exponent + (part >> p->bits));
+        const long double middle = width * (steps + part % steps + 0.5L);
 
-        for (int i = 0; i < TERMS; i++)
-            value[i] = (long double)p->of(middle + width * (double)t[i]);
-        divide_differences(t, value);
-        expand(t, value, p->terms[part]);
+        for (int i = 0; i < p->count; i++)
+            value[i] = p->of(middle + width * t[i]);
+        divide_differences(t, value, p->count);
+        expand(t, value, p->count, p->terms + (int64_t)part * p->count);
     }
 }
 
@@ -92,6 +95,7 @@ static inline double z_of(double x, enum tfd_piecewise_z kind)
 {
     switch (kind) {
     case TFD_PIECEWISE_FROM_0:
+    case TFD_PIECEWISE_FROM_0_EXACT:
         return fabs(x) + 1;
     case TFD_PIECEWISE_FROM_1:
         return 1 - fabs(x);
@@ -112,6 +116,15 @@ TFD_VECTOR int64_t find_part(double z, int exponent, int bits, double *t)
     return (int64_t)(all >> (52 - bits)) - ((int64_t)(1023 + exponent) << bits);
 }
 
+/* How far t lies from that of |x|, where z is |x| + 1 rounded. */
+TFD_VECTOR double lost_of(double x, double z, int bits)
+{
+    const uint64_t octave = tfd_double_bits(z) & UINT64_C(0x7ff) << 52;
+    const uint64_t parts = (UINT64_C(2046) << 52) - octave;
+
+    return (fabs(x) - (z - 1)) * tfd_double_of(parts + ((uint64_t)bits << 52));
+}
+
 TFD_VECTOR void find_parts(struct block *b, int64_t begin, int64_t end,
                            enum tfd_piecewise_z kind)
 {
@@ -120,9 +133,12 @@ TFD_VECTOR void find_parts(struct block *b, int64_t begin, int64_t end,
     int64_t rare = 0;
 
     for (int64_t i = begin; i < end; i++) {
-        int64_t at = find_part(z_of(b->x[i], kind), exponent, bits, &b->t[i]);
+        const double z = z_of(b->x[i], kind);
+        int64_t at = find_part(z, exponent, bits, &b->t[i]);
         int64_t outside = -(int64_t)((at < 0) | (at >= parts));
 
+        if (kind == TFD_PIECEWISE_FROM_0_EXACT)
+            b->t[i] += lost_of(b->x[i], z, bits);
         rare |= outside;
         b->part[i] = (at & ~outside) | (parts & outside);
     }
@@ -137,6 +153,9 @@ TFD_SIMD_LOOP(find)
     switch (b->p->z) {
     case TFD_PIECEWISE_FROM_0:
         find_parts(b, begin, end, TFD_PIECEWISE_FROM_0);
+        break;
+    case TFD_PIECEWISE_FROM_0_EXACT:
+        find_parts(b, begin, end, TFD_PIECEWISE_FROM_0_EXACT);
         break;
     case TFD_PIECEWISE_FROM_1:
         find_parts(b, begin, end, TFD_PIECEWISE_FROM_1);
@@ -163,12 +182,33 @@ static inline double sum_terms(const double *c, double t)
     return even + odd * t;
 }
 
+static inline double sum_many_terms(const double *c, double t)
+{
+    const double square = t * t;
+    double even = c[10] * square + c[8], odd = c[11] * square + c[9];
+
+    for (int k = 6; k > 0; k -= 2) {
+        even = even * square + c[k];
+        odd = odd * square + c[k + 1];
+    }
+    odd = odd * square + c[1];
+    return even * square + odd * t + c[0];
+}
+
 static void sum_parts(struct block *b, int64_t n)
 {
-    double(*terms)[TERMS] = b->p->terms;
+    const double *terms = b->p->terms;
 
     for (int64_t i = 0; i < n; i++)
-        b->y[i] = sum_terms(terms[b->part[i]], b->t[i]);
+        b->y[i] = sum_terms(terms + b->part[i] * TERMS, b->t[i]);
+}
+
+static void sum_double_parts(struct block *b, int64_t n)
+{
+    const double *terms = b->p->terms;
+
+    for (int64_t i = 0; i < n; i++)
+        b->y[i] = sum_many_terms(terms + b->part[i] * TERMS_MAX, b->t[i]);
 }
 
 /* ---- Factors ------------------------------------------------------------- */
@@ -188,6 +228,12 @@ static inline double factor_of(double x, enum tfd_piecewise_factor kind)
         return 1 - x;
     case TFD_PIECEWISE_BY_CENTERED:
         return x - 0.5;
+    case TFD_PIECEWISE_BY_GROWTH:
+        return tfd_double_exp(a);
+    case TFD_PIECEWISE_BY_X_GROWTH:
+        return x * tfd_double_exp(a);
+    case TFD_PIECEWISE_BY_DECAY:
+        return tfd_double_exp(-a);
     default:
         return 1;
     }
@@ -200,12 +246,15 @@ TFD_VECTOR void multiply_kind(struct block *b, int64_t begin, int64_t end,
         b->y[i] *= factor_of(b->x[i], kind);
 }
 
-#define FACTORS(X)           \
-    X(TFD_PIECEWISE_BY_X)    \
-    X(TFD_PIECEWISE_BY_CUBE) \
-    X(TFD_PIECEWISE_BY_EXP)  \
-    X(TFD_PIECEWISE_BY_REST) \
-    X(TFD_PIECEWISE_BY_CENTERED)
+#define FACTORS(X)               \
+    X(TFD_PIECEWISE_BY_X)        \
+    X(TFD_PIECEWISE_BY_CUBE)     \
+    X(TFD_PIECEWISE_BY_EXP)      \
+    X(TFD_PIECEWISE_BY_REST)     \
+    X(TFD_PIECEWISE_BY_CENTERED) \
+    X(TFD_PIECEWISE_BY_GROWTH)   \
+    X(TFD_PIECEWISE_BY_X_GROWTH) \
+    X(TFD_PIECEWISE_BY_DECAY)
 
 TFD_SIMD_LOOP(multiply)
 {
@@ -250,11 +299,31 @@ TFD_SIMD_LOOP(narrow)
 }
 TFD_SIMD_CLONES_WIDE(narrow)
 
-static void compute_rare(struct block *b, int64_t n)
+static void compute_any(const struct tfd_piecewise *p, const double *x,
+                        double *y, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        if (b->part[i] == b->p->parts)
-            b->y[i] = b->p->any(b->x[i]);
+        y[i] = (double)p->any((long double)x[i]);
+}
+
+/* Put together first: no branch goes now this way and now that. */
+static __attribute__((noinline)) void compute_rare(struct block *b, int64_t n)
+{
+    const struct tfd_piecewise *p = b->p;
+    int64_t at[BLOCK], count = 0;
+    double x[BLOCK], y[BLOCK];
+
+    for (int64_t i = 0; i < n; i++) {
+        at[count] = i;
+        x[count] = b->x[i];
+        count += b->part[i] == p->parts;
+    }
+    if (p->rare)
+        p->rare(x, y, count);
+    else
+        compute_any(p, x, y, count);
+    for (int64_t i = 0; i < count; i++)
+        b->y[at[i]] = y[i];
 }
 
 void tfd_piecewise_floats(struct tfd_piecewise *p, const float *x, float *y,
@@ -289,12 +358,47 @@ void tfd_piecewise_row(struct tfd_piecewise *p, const void *row, int64_t begin,
                              (float *)r->y + begin, end - begin);
 }
 
+static void compute_doubles(struct tfd_piecewise *p, const double *x, double *y,
+                            int64_t n)
+{
+    struct block b;
+
+    b.p = p;
+    make_table(p);
+    for (int64_t count; n > 0; n -= count) {
+        count = n < BLOCK ? n : BLOCK;
+        memcpy(b.x, x, (size_t)count * sizeof(*x));
+        find(&b, 0, count);
+        sum_double_parts(&b, count);
+        multiply(&b, 0, count);
+        if (b.rare)
+            compute_rare(&b, count);
+        memcpy(y, b.y, (size_t)count * sizeof(*y));
+        x += count;
+        y += count;
+    }
+}
+
+void tfd_piecewise_double_row(struct tfd_piecewise *p, const void *row,
+                              int64_t begin, int64_t end)
+{
+    const struct tfd_row *r = row;
+
+    if (begin < end)
+        compute_doubles(p, (const double *)r->a + begin, (double *)r->y + begin,
+                        end - begin);
+}
+
 double tfd_piecewise_look(struct tfd_piecewise *p, double z)
 {
+    const double *terms;
     double t;
     int64_t part;
 
     make_table(p);
     part = find_part(z, p->exponent, p->bits, &t);
-    return part < 0 || part >= p->parts ? NAN : sum_terms(p->terms[part], t);
+    if (part < 0 || part >= p->parts)
+        return NAN;
+    terms = p->terms + part * p->count;
+    return p->count == TERMS ? sum_terms(terms, t) : sum_many_terms(terms, t);
 }

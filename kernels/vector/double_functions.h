@@ -8,14 +8,16 @@
  *     tanh(x) = -t / (t + 2)         t = e^(-2|x|) - 1
  *     erf(x) = x * T/U(x^2)          |x| < 1, else 1 - erfc(x)
  *     erfc(x) = e^(-x^2) * P/Q(x)    x >= 1
+ *     sin(r) = r + r^3 * P(r^2)      cos(r) = 1 - r^2/2 + r^4 * P(r^2)
  *     atan(x) = x + x^3 * P/Q(x^2)   |x| <= 0.66, else of 1/x or (x-1)/(x+1)
  *
- * The rational functions are those of the Cephes library, that of log of the
- * FreeBSD mathematics library.  Largest distances in units of the last place
- * (test_double_functions.c, more than a million arguments each): exp 1.1, expm1
- * 2.5, log 1, log1p 2, tanh 4, logistic 2.2, erf 2, erfc 12 (sums of nine
- * terms), atan 1, atan2 2, atanh 3; of subnormal results one more.  Infinities,
- * NaN and -0 come out as IEEE 754 has them.  Threads: any; there is no state.
+ * The rational functions are those of the Cephes library, those of log, sin
+ * and cos of the FreeBSD mathematics library.  Largest distances in units of
+ * the last place (test_double_functions.c, more than a million arguments each):
+ * exp 1.1, expm1 2.5, log 1, log1p 2, tanh 4, logistic 2.2, erf 2, erfc 12
+ * (sums of nine terms), atan 1, atan2 2, atanh 3; of subnormal results one
+ * more. Infinities, NaN and -0 come out as IEEE 754 has them.  Threads: any;
+ * there is no state.
  */
 #ifndef TFD_KERNELS_DOUBLE_FUNCTIONS_H
 #define TFD_KERNELS_DOUBLE_FUNCTIONS_H
@@ -182,12 +184,18 @@ TFD_VECTOR double tfd_double_erf_u(double x)
     return p * x + 4.92673942608635921086e4;
 }
 
+/* The upper half of x's digits. */
+TFD_VECTOR double tfd_double_upper(double x)
+{
+    return tfd_double_of((tfd_double_bits(x) + 0x4000000u) &
+                         ~UINT64_C(0x7ffffff));
+}
+
 /* e^(-x^2), though x^2 has twice the digits of x: x^2 = h^2 + (x - h)(x + h), h
  * x's upper half. */
 TFD_VECTOR double tfd_double_exp_square(double x)
 {
-    const double h =
-        tfd_double_of((tfd_double_bits(x) + 0x4000000u) & ~UINT64_C(0x7ffffff));
+    const double h = tfd_double_upper(x);
     double n;
     const double p = tfd_double_exp_part(-h * h, (x - h) * (x + h), &n);
 
@@ -273,6 +281,26 @@ TFD_VECTOR double tfd_double_erf(double x)
 }
 
 /* ---- Angles -------------------------------------------------------------- */
+
+/* The sine and cosine of r, |r| <= pi/4. */
+TFD_VECTOR void tfd_double_waves(double r, double *sine, double *cosine)
+{
+    const double square = r * r;
+    double s = 1.58969099521155010221e-10, c = -1.13596475577881948265e-11;
+
+    s = s * square - 2.50507602534068634195e-08;
+    s = s * square + 2.75573137070700676789e-06;
+    s = s * square - 1.98412698298579493134e-04;
+    s = s * square + 8.33333333332248946124e-03;
+    s = s * square - 1.66666666666666324348e-01;
+    c = c * square + 2.08757232129817482790e-09;
+    c = c * square - 2.75573143513906633035e-07;
+    c = c * square + 2.48015872894767294178e-05;
+    c = c * square - 1.38888888888741095749e-03;
+    c = c * square + 4.16666666666666019037e-02;
+    *sine = s * square * r + r;
+    *cosine = c * square * square - 0.5 * square + 1;
+}
 
 TFD_VECTOR double tfd_double_atan_p(double x)
 {

@@ -18,6 +18,20 @@
 
 #define ROOM 8192
 
+#define WRAP(name)                                        \
+    static double name##_of(double x)                     \
+    {                                                     \
+        return (double)tfd_bessel_##name((long double)x); \
+    }
+WRAP(i0)
+WRAP(i0e)
+WRAP(i1)
+WRAP(i1e)
+WRAP(k0)
+WRAP(k0e)
+WRAP(k1)
+WRAP(k1e)
+
 static const struct function {
     const char *name;
     void (*lanes)(void *row, int64_t begin, int64_t end);
@@ -25,14 +39,14 @@ static const struct function {
     double low; /* of the arguments that make_grid() takes */
     int waves;  /* has zeros */
 } functions[] = {
-    {"i0", tfd_bessel_lanes_i0, tfd_bessel_i0, -95, 0},
-    {"i0e", tfd_bessel_lanes_i0e, tfd_bessel_i0e, -95, 0},
-    {"i1", tfd_bessel_lanes_i1, tfd_bessel_i1, -95, 0},
-    {"i1e", tfd_bessel_lanes_i1e, tfd_bessel_i1e, -95, 0},
-    {"k0", tfd_bessel_lanes_k0, tfd_bessel_k0, 0, 0},
-    {"k0e", tfd_bessel_lanes_k0e, tfd_bessel_k0e, 0, 0},
-    {"k1", tfd_bessel_lanes_k1, tfd_bessel_k1, 0, 0},
-    {"k1e", tfd_bessel_lanes_k1e, tfd_bessel_k1e, 0, 0},
+    {"i0", tfd_bessel_lanes_i0, i0_of, -95, 0},
+    {"i0e", tfd_bessel_lanes_i0e, i0e_of, -95, 0},
+    {"i1", tfd_bessel_lanes_i1, i1_of, -95, 0},
+    {"i1e", tfd_bessel_lanes_i1e, i1e_of, -95, 0},
+    {"k0", tfd_bessel_lanes_k0, k0_of, 0, 0},
+    {"k0e", tfd_bessel_lanes_k0e, k0e_of, 0, 0},
+    {"k1", tfd_bessel_lanes_k1, k1_of, 0, 0},
+    {"k1e", tfd_bessel_lanes_k1e, k1e_of, 0, 0},
     {"j0", tfd_bessel_lanes_j0, tfd_bessel_j0, -95, 1},
     {"j1", tfd_bessel_lanes_j1, tfd_bessel_j1, -95, 1},
     {"y0", tfd_bessel_lanes_y0, tfd_bessel_y0, 0, 1},
