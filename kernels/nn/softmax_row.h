@@ -12,17 +12,17 @@
 #define TFD_KERNELS_SOFTMAX_ROW_H
 
 #include "kernels/core/elementwise.h"
-#include "kernels/vector/vector_math.h"
+#include "kernels/vector/double_functions.h"
 
 #define TFD_ROW_LANES 32
 
 /* name, element type, type to compute in, to, from, exp, log */
-#define TFD_ROW_DTYPES(X)                                                 \
-    X(FLOAT, float, float, TFD_ROW_SELF, TFD_ROW_SELF, tfd_row_exp, logf) \
-    X(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, exp, log)       \
-    X(HALF, tfd_half, float, tfd_half_to_float, tfd_half_from_float,      \
-      tfd_row_exp, logf)                                                  \
-    X(BFLOAT16, tfd_bfloat16, float, tfd_bfloat16_to_float,               \
+#define TFD_ROW_DTYPES(X)                                                      \
+    X(FLOAT, float, float, TFD_ROW_SELF, TFD_ROW_SELF, tfd_row_exp, logf)      \
+    X(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, tfd_double_exp, log) \
+    X(HALF, tfd_half, float, tfd_half_to_float, tfd_half_from_float,           \
+      tfd_row_exp, logf)                                                       \
+    X(BFLOAT16, tfd_bfloat16, float, tfd_bfloat16_to_float,                    \
       tfd_bfloat16_from_float, tfd_row_exp, logf)
 
 #define TFD_ROW_SELF(v) (v)

@@ -42,6 +42,41 @@ static int64_t label_of(const struct rows *rows, int64_t row)
     return ((const int32_t *)rows->labels)[row];
 }
 
+TFD_ROW_DTYPES(TFD_ROW_FUNCTIONS)
+
+/* The exponentials of a row of doubles: a loop that all share, as they are long
+ * and would be unrolled in each place. */
+struct exps {
+    const double *x;
+    double *y, max;
+};
+
+TFD_SIMD_LOOP(exps)
+{
+    const struct exps *e = arg;
+
+    for (int64_t i = begin; i < end; i++)
+        e->y[i] = tfd_double_exp(e->x[i] - e->max);
+}
+TFD_SIMD_CLONES_WIDE(exps)
+
+/* row_exp_DOUBLE(), whose sum is that of TFD_ROW_LANES, too. */
+TFD_ROW_INLINE double sum_exps(const double *x, int64_t step, int64_t n,
+                               double max, double *y)
+{
+    struct exps e = {x, y, max};
+
+    exps(&e, 0, step ? n : 1);
+    for (int64_t i = 1; !step && i < n; i++)
+        y[i] = y[0];
+    return row_sum_DOUBLE(y, n);
+}
+
+#define EXPS_FLOAT row_exp_FLOAT
+#define EXPS_DOUBLE sum_exps
+#define EXPS_HALF row_exp_HALF
+#define EXPS_BFLOAT16 row_exp_BFLOAT16
+
 #define LANES 8
 
 /* sum(labels) and sum(labels * (x - max)). */
@@ -85,7 +120,7 @@ static int64_t label_of(const struct rows *rows, int64_t row)
                                                                                \
         dot = dense_sums_##name(x, x_step, max, labels, labels_step, n,        \
                                 &weight);                                      \
-        sum = row_exp_##name(x, x_step, n, max, backprop);                     \
+        sum = EXPS_##name(x, x_step, n, max, backprop);                        \
         scale = 1 / sum;                                                       \
         *loss = from(log_(sum) * weight - dot);                                \
         for (int64_t i = 0; i < n; i++)                                        \
@@ -114,30 +149,29 @@ static int64_t label_of(const struct rows *rows, int64_t row)
     }                                                                         \
     TFD_SIMD_CLONES_WIDE(dense_##name)
 
-#define SPARSE_LOOP(name, T, F, to, from, exp_, log_)             \
-    TFD_SIMD_LOOP(sparse_##name)                                  \
-    {                                                             \
-        const struct rows *rows = arg;                            \
-        const int64_t n = rows->size;                             \
-                                                                  \
-        for (int64_t r = begin; r < end; r++) {                   \
-            const T *x = (const T *)rows->x + r * n;              \
-            T *backprop = (T *)rows->backprop + r * n;            \
-            const int64_t label = label_of(rows, r);              \
-            const F max = row_max_##name(x, 1, n);                \
-            const F hit = to(x[label]) - max;                     \
-            const F sum = row_exp_##name(x, 1, n, max, backprop); \
-            const F scale = 1 / sum;                              \
-                                                                  \
-            ((T *)rows->loss)[r] = from(log_(sum) - hit);         \
-            for (int64_t i = 0; i < n; i++)                       \
-                backprop[i] = from(to(backprop[i]) * scale);      \
-            backprop[label] = from(exp_(hit) * scale - 1);        \
-        }                                                         \
-    }                                                             \
+#define SPARSE_LOOP(name, T, F, to, from, exp_, log_)          \
+    TFD_SIMD_LOOP(sparse_##name)                               \
+    {                                                          \
+        const struct rows *rows = arg;                         \
+        const int64_t n = rows->size;                          \
+                                                               \
+        for (int64_t r = begin; r < end; r++) {                \
+            const T *x = (const T *)rows->x + r * n;           \
+            T *backprop = (T *)rows->backprop + r * n;         \
+            const int64_t label = label_of(rows, r);           \
+            const F max = row_max_##name(x, 1, n);             \
+            const F hit = to(x[label]) - max;                  \
+            const F sum = EXPS_##name(x, 1, n, max, backprop); \
+            const F scale = 1 / sum;                           \
+                                                               \
+            ((T *)rows->loss)[r] = from(log_(sum) - hit);      \
+            for (int64_t i = 0; i < n; i++)                    \
+                backprop[i] = from(to(backprop[i]) * scale);   \
+            backprop[label] = from(exp_(hit) * scale - 1);     \
+        }                                                      \
+    }                                                          \
     TFD_SIMD_CLONES_WIDE(sparse_##name)
 
-TFD_ROW_DTYPES(TFD_ROW_FUNCTIONS)
 TFD_ROW_DTYPES(DENSE_SUMS)
 TFD_ROW_DTYPES(DENSE_ROW)
 TFD_ROW_DTYPES(DENSE_LOOP)
