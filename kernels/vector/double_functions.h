@@ -322,18 +322,18 @@ TFD_VECTOR double tfd_double_atan_q(double x)
     return p * x + 1.945506571482613964425e2;
 }
 
-TFD_VECTOR double tfd_double_atan(double x)
+/* The angle whose tangent is up / down, neither negative: steep, flat, or about
+ * pi / 4. */
+TFD_VECTOR double tfd_double_angle(double up, double down)
 {
-    const double a = fabs(x);
-    const int steep = a > 2.41421356237309504880; /* tan(3 pi / 8) */
-    const int flat = a <= 0.66;
-    const double in = (steep  ? -1
-                       : flat ? a
-                              : a - 1) /
-                      (steep  ? a
-                       : flat ? 1
-                              : a + 1);
-    const double square = in * in;
+    const double ratio = 2.41421356237309504880; /* tan(3 pi / 8) */
+    const int steep = (up > ratio * down) | (up * (1 / ratio) > down);
+    const int even = up == down; /* both 0 or infinite, too */
+    const int flat = (up <= 0.66 * down) & (!even | (up == 0));
+    const double scale = down > 1 ? 0.5 : 1; /* so that a sum is finite */
+    const double n = steep ? -down : flat ? up : up * scale - down * scale;
+    const double d = steep ? up : flat ? down : up * scale + down * scale;
+    const double in = (even ? 0 : n) / (even ? 1 : d), square = in * in;
     const double p = tfd_double_atan_p(square);
     const double q = tfd_double_atan_q(square);
     const double turn = steep  ? 0x1.921fb54442d18p0
@@ -342,17 +342,19 @@ TFD_VECTOR double tfd_double_atan(double x)
     const double rest = steep  ? 6.123233995736765886130e-17
                         : flat ? 0
                                : 3.061616997868382943065e-17;
-    const double y = turn + (in + (in * square * (p / q) + rest));
 
-    return copysign(y, x);
+    return turn + (in + (in * square * (p / q) + rest));
 }
 
-/* The angle of (x, y): atan(|y| / |x|), turned into its quadrant. */
+TFD_VECTOR double tfd_double_atan(double x)
+{
+    return copysign(tfd_double_angle(fabs(x), 1), x);
+}
+
+/* The angle of (x, y), turned into its quadrant. */
 TFD_VECTOR double tfd_double_atan2(double y, double x)
 {
-    const double up = fabs(y), right = fabs(x);
-    const double one = ((up == right) & (up != 0)) ? 1 : up / right;
-    double angle = tfd_double_atan(up == 0 ? 0 : one);
+    double angle = tfd_double_angle(fabs(y), fabs(x));
 
     angle = copysign(1, x) < 0
                 ? 0x1.921fb54442d18p1 - (angle - 0x1.1a62633145c07p-53)

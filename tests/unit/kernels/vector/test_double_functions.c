@@ -147,9 +147,9 @@ static void test_rare_arguments(void **state)
 
 static void test_atan2(void **state)
 {
-    static const double rare[] = {0,         -0.0,    1,        -1,
-                                  0x1p-1074, DBL_MAX, -DBL_MAX, INFINITY,
-                                  -INFINITY, NAN,     3,        -0.25};
+    static const double rare[] = {
+        0,        -0.0,      1,   -1, 0x1p-1074, DBL_MAX,    -DBL_MAX,
+        INFINITY, -INFINITY, NAN, 3,  -0.25,     0x1.8p1023, 0x3p-1074};
     static const struct row row = {"atan2", NULL, NULL, 0, 0, 2};
     uint64_t seed = 362436069;
 
