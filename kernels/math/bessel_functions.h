@@ -14,9 +14,9 @@
  *   j, y   the C library's
  *
  * All are within a unit in the last place of a double, but beside the zeros of
- * j and y, where the error is that small beside 1.  Outside of the domains values are
- * TensorFlow's: k and y are infinite up to 0.  Every loop has a bound.
- * Threads: any; there is no state.
+ * j and y, where the error is that small beside 1.  Outside of the domains
+ * values are TensorFlow's: k and y are infinite up to 0.  Every loop has a
+ * bound. Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_BESSEL_FUNCTIONS_H
 #define TFD_KERNELS_BESSEL_FUNCTIONS_H

@@ -109,6 +109,7 @@ WAVE_TABLES(TFD_PIECEWISE_DOUBLE, double_, 4)
 struct waves {
     const double *x;
     double *y;
+    uint64_t more; /* quarter turns: 1 for the integral of the cosine */
     double a[TFD_PIECEWISE_BLOCK], b[TFD_PIECEWISE_BLOCK];
     double f[TFD_PIECEWISE_BLOCK], g[TFD_PIECEWISE_BLOCK];
 };
@@ -128,17 +129,17 @@ TFD_VECTOR void turn_wave(double turned, double s, double c, uint64_t more,
 
 /* Of pi/2 x^2; x is a float, whose square is a double: a whole number of
  * quarter turns, and a rest. */
-TFD_VECTOR void find_float_wave(struct waves *w, int64_t i, uint64_t more)
+TFD_VECTOR void find_float_wave(struct waves *w, int64_t i)
 {
     const double x = w->x[i], turned = x * x + TFD_DOUBLE_MAGIC;
     double s, c;
 
     tfd_angle_waves(PI / 2 * (x * x - (turned - TFD_DOUBLE_MAGIC)), &s, &c);
-    turn_wave(turned, s, c, more, &w->a[i], &w->b[i]);
+    turn_wave(turned, s, c, w->more, &w->a[i], &w->b[i]);
 }
 
 /* x is a double: what its square loses counts, too. */
-TFD_VECTOR void find_double_wave(struct waves *w, int64_t i, uint64_t more)
+TFD_VECTOR void find_double_wave(struct waves *w, int64_t i)
 {
     const double x = w->x[i], square = x * x;
     const double turned = square + TFD_DOUBLE_MAGIC;
@@ -148,7 +149,7 @@ TFD_VECTOR void find_double_wave(struct waves *w, int64_t i, uint64_t more)
 
     tfd_double_waves(PI / 2 * ((square - (turned - TFD_DOUBLE_MAGIC)) + lost),
                      &s, &c);
-    turn_wave(turned, s, c, more, &w->a[i], &w->b[i]);
+    turn_wave(turned, s, c, w->more, &w->a[i], &w->b[i]);
 }
 
 static void join_waves(struct waves *w, int64_t n, tfd_piecewise_fn *any)
@@ -164,30 +165,43 @@ static void join_waves(struct waves *w, int64_t n, tfd_piecewise_fn *any)
 }
 
 /* Fresnel's integrals of what is not in their tables. */
-#define FRESNEL(type, function, more)                                    \
-    TFD_SIMD_LOOP(find_##type##_##function)                              \
-    {                                                                    \
-        for (int64_t i = begin; i < end; i++)                            \
-            find_##type##_wave(arg, i, more);                            \
-    }                                                                    \
-    TFD_SIMD_CLONES_WIDE(find_##type##_##function)                       \
-    static void type##_##function(const double *x, double *y, int64_t n) \
-    {                                                                    \
-        struct waves w;                                                  \
-                                                                         \
-        w.x = x;                                                         \
-        w.y = y;                                                         \
-        find_##type##_##function(&w, 0, n);                              \
-        for (int64_t i = 0; i < n; i++) {                                \
-            w.f[i] = tfd_piecewise_look(&type##_f_table, fabs(x[i]));    \
-            w.g[i] = tfd_piecewise_look(&type##_g_table, fabs(x[i]));    \
-        }                                                                \
-        join_waves(&w, n, tfd_integral_##function);                      \
+#define FRESNEL(type)                                                     \
+    TFD_SIMD_LOOP(find_##type##_waves)                                    \
+    {                                                                     \
+        for (int64_t i = begin; i < end; i++)                             \
+            find_##type##_wave(arg, i);                                   \
+    }                                                                     \
+    TFD_SIMD_CLONES_WIDE(find_##type##_waves)                             \
+    static void type##_waves(struct waves *w, int64_t n)                  \
+    {                                                                     \
+        find_##type##_waves(w, 0, n);                                     \
+        for (int64_t i = 0; i < n; i++) {                                 \
+            w->f[i] = tfd_piecewise_look(&type##_f_table, fabs(w->x[i])); \
+            w->g[i] = tfd_piecewise_look(&type##_g_table, fabs(w->x[i])); \
+        }                                                                 \
+    }                                                                     \
+    static void type##_fresnel_sin(const double *x, double *y, int64_t n) \
+    {                                                                     \
+        struct waves w;                                                   \
+                                                                          \
+        w.x = x;                                                          \
+        w.y = y;                                                          \
+        w.more = 0;                                                       \
+        type##_waves(&w, n);                                              \
+        join_waves(&w, n, tfd_integral_fresnel_sin);                      \
+    }                                                                     \
+    static void type##_fresnel_cos(const double *x, double *y, int64_t n) \
+    {                                                                     \
+        struct waves w;                                                   \
+                                                                          \
+        w.x = x;                                                          \
+        w.y = y;                                                          \
+        w.more = 1;                                                       \
+        type##_waves(&w, n);                                              \
+        join_waves(&w, n, tfd_integral_fresnel_cos);                      \
     }
-FRESNEL(float, fresnel_sin, 0)
-FRESNEL(float, fresnel_cos, 1)
-FRESNEL(double, fresnel_sin, 0)
-FRESNEL(double, fresnel_cos, 1)
+FRESNEL(float)
+FRESNEL(double)
 
 #define TABLE(name, rare, z, factor, exponent, bits, octaves)                \
     TFD_PIECEWISE(name##_table, name##_at, tfd_integral_##name, rare,        \

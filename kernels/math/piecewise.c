@@ -219,6 +219,7 @@ static inline double factor_of(double x, enum tfd_piecewise_factor kind)
 
     switch (kind) {
     case TFD_PIECEWISE_BY_X:
+    case TFD_PIECEWISE_BY_X_GROWTH:
         return x;
     case TFD_PIECEWISE_BY_CUBE:
         return x * x * x;
@@ -228,12 +229,6 @@ static inline double factor_of(double x, enum tfd_piecewise_factor kind)
         return 1 - x;
     case TFD_PIECEWISE_BY_CENTERED:
         return x - 0.5;
-    case TFD_PIECEWISE_BY_GROWTH:
-        return tfd_double_exp(a);
-    case TFD_PIECEWISE_BY_X_GROWTH:
-        return x * tfd_double_exp(a);
-    case TFD_PIECEWISE_BY_DECAY:
-        return tfd_double_exp(-a);
     default:
         return 1;
     }
@@ -246,15 +241,11 @@ TFD_VECTOR void multiply_kind(struct block *b, int64_t begin, int64_t end,
         b->y[i] *= factor_of(b->x[i], kind);
 }
 
-#define FACTORS(X)               \
-    X(TFD_PIECEWISE_BY_X)        \
-    X(TFD_PIECEWISE_BY_CUBE)     \
-    X(TFD_PIECEWISE_BY_EXP)      \
-    X(TFD_PIECEWISE_BY_REST)     \
-    X(TFD_PIECEWISE_BY_CENTERED) \
-    X(TFD_PIECEWISE_BY_GROWTH)   \
-    X(TFD_PIECEWISE_BY_X_GROWTH) \
-    X(TFD_PIECEWISE_BY_DECAY)
+#define FACTORS(X)           \
+    X(TFD_PIECEWISE_BY_CUBE) \
+    X(TFD_PIECEWISE_BY_EXP)  \
+    X(TFD_PIECEWISE_BY_REST) \
+    X(TFD_PIECEWISE_BY_CENTERED)
 
 TFD_SIMD_LOOP(multiply)
 {
@@ -265,6 +256,8 @@ TFD_SIMD_LOOP(multiply)
     case kind:                              \
         multiply_kind(b, begin, end, kind); \
         break;
+    case TFD_PIECEWISE_BY_X_GROWTH:
+        MULTIPLY(TFD_PIECEWISE_BY_X)
         FACTORS(MULTIPLY)
 #undef MULTIPLY
     default:
@@ -272,6 +265,16 @@ TFD_SIMD_LOOP(multiply)
     }
 }
 TFD_SIMD_CLONES_WIDE(multiply)
+
+TFD_SIMD_LOOP(grow)
+{
+    struct block *b = arg;
+    const double sign = b->p->factor == TFD_PIECEWISE_BY_DECAY ? -1 : 1;
+
+    for (int64_t i = begin; i < end; i++)
+        b->y[i] *= tfd_double_exp(sign * fabs(b->x[i]));
+}
+TFD_SIMD_CLONES_WIDE(grow)
 
 /* ---- All ----------------------------------------------------------------- */
 
@@ -371,6 +374,8 @@ static void compute_doubles(struct tfd_piecewise *p, const double *x, double *y,
         find(&b, 0, count);
         sum_double_parts(&b, count);
         multiply(&b, 0, count);
+        if (p->factor >= TFD_PIECEWISE_BY_GROWTH)
+            grow(&b, 0, count);
         if (b.rare)
             compute_rare(&b, count);
         memcpy(y, b.y, (size_t)count * sizeof(*y));
