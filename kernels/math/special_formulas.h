@@ -62,6 +62,46 @@ TFD_SPECIAL double special_digamma(double x)
     return special_digamma_from(x, TFD_SPECIAL_DIGAMMA_LARGE);
 }
 
+/* ---- Continued fractions ------------------------------------------------- */
+
+/* A fraction's convergent p / q and the one before: without a division a level,
+ * which the next level would wait for. */
+struct special_fraction {
+    double p, q, p_old, q_old, value;
+};
+
+/* Up to this size of its numbers some levels of a fraction are no infinity. */
+#define TFD_SPECIAL_LEVELS 4
+#define TFD_SPECIAL_CONVERGENT_MAX 0x1p60
+#define TFD_SPECIAL_CONVERGENT_MIN 0x1p-60
+#define TFD_SPECIAL_CONVERGENT_LARGE 0x1p400
+
+/* One level more: ... + a / b. */
+TFD_SPECIAL void deepen_fraction(struct special_fraction *f, double a, double b)
+{
+    const double p = b * f->p + a * f->p_old, q = b * f->q + a * f->q_old;
+
+    f->p_old = f->p;
+    f->q_old = f->q;
+    f->p = p;
+    f->q = q;
+}
+
+/* Whether the levels since the last call have changed nothing. */
+TFD_SPECIAL int is_fraction_settled(struct special_fraction *f, double epsilon)
+{
+    const double value = f->p / f->q, change = value - f->value;
+
+    f->value = value;
+    if (fabs(f->q) > TFD_SPECIAL_CONVERGENT_LARGE) {
+        f->p *= 1 / TFD_SPECIAL_CONVERGENT_LARGE;
+        f->q *= 1 / TFD_SPECIAL_CONVERGENT_LARGE;
+        f->p_old *= 1 / TFD_SPECIAL_CONVERGENT_LARGE;
+        f->q_old *= 1 / TFD_SPECIAL_CONVERGENT_LARGE;
+    }
+    return fabs(change) <= epsilon * fabs(value);
+}
+
 /* ---- Incomplete gamma functions ------------------------------------------ */
 
 /* x^a e^-x / gamma(a) */
@@ -83,11 +123,31 @@ TFD_SPECIAL double igamma_series(double a, double x, double epsilon)
     return sum * gamma_density(a, x) / a;
 }
 
+/* The fraction of igammac of usual arguments. */
+TFD_SPECIAL double gamma_convergent(double a, double x, double epsilon)
+{
+    double b = x + 1 - a;
+    struct special_fraction f = {1, b, 0, 1, 0};
+    int i = 0;
+
+    do {
+        for (int e = 0; e < TFD_SPECIAL_LEVELS; e++) {
+            i++;
+            b += 2;
+            deepen_fraction(&f, -i * (i - a), b);
+        }
+    } while (!is_fraction_settled(&f, epsilon) &&
+             i < TFD_SPECIAL_ITERATIONS_MAX);
+    return f.value;
+}
+
 /* Good for x above 1 and a. */
 TFD_SPECIAL double igammac_fraction(double a, double x, double epsilon)
 {
     double b = x + 1 - a, c = 1 / TFD_SPECIAL_TINY, d = 1 / b, product = d;
 
+    if (x < TFD_SPECIAL_CONVERGENT_MAX)
+        return gamma_convergent(a, x, epsilon) * gamma_density(a, x);
     for (int i = 1; i < TFD_SPECIAL_ITERATIONS_MAX; i++) {
         double factor, an = -i * (i - a);
 
@@ -147,11 +207,39 @@ TFD_SPECIAL double away_from_0(double x)
     return fabs(x) < TFD_SPECIAL_TINY ? TFD_SPECIAL_TINY : x;
 }
 
+/* beta_fraction() of usual arguments, as
+ * a / (a + a_1 / (a + 1 + a_2 / (a + 2 + ...))). */
+TFD_SPECIAL double beta_convergent(double a, double b, double x, double epsilon)
+{
+    struct special_fraction f = {1, a, 0, 1, 0};
+    int m = 0;
+
+    do {
+        for (int e = 0; e < TFD_SPECIAL_LEVELS / 2; e++) {
+            double c = a + m, up = -c * (c + b) * x;
+
+            m++;
+            c += m;
+            deepen_fraction(&f, up, c);
+            deepen_fraction(&f, m * (b - m) * x, c + 1);
+        }
+    } while (!is_fraction_settled(&f, epsilon) &&
+             m < TFD_SPECIAL_ITERATIONS_MAX);
+    return f.value * a;
+}
+
+TFD_SPECIAL int is_convergent_size(double x)
+{
+    return x > TFD_SPECIAL_CONVERGENT_MIN && x < TFD_SPECIAL_CONVERGENT_MAX;
+}
+
 /* Good for x below (a + 1) / (a + b + 2). */
 TFD_SPECIAL double beta_fraction(double a, double b, double x, double epsilon)
 {
     double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), product = d;
 
+    if (is_convergent_size(a) && is_convergent_size(b))
+        return beta_convergent(a, b, x, epsilon);
     for (int m = 1; m < TFD_SPECIAL_ITERATIONS_MAX; m++) {
         double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
         double odd =
