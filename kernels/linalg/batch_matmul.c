@@ -7,8 +7,9 @@
  * other: few large ones are cut over the compute threads, many small ones are
  * dealt out to them, and many times the same right matrix is one product.
  *
- * Inputs that BLAS cannot take as they are (half and bfloat16, small integers,
- * complex numbers to be conjugated) are converted whole before.
+ * Inputs that gemm.h cannot take as they are (half, bfloat16 on most
+ * processors, small integers, complex numbers to be conjugated) are converted
+ * whole before.
  */
 #include "kernels/linalg/batch_matmul.h"
 
@@ -110,9 +111,14 @@ enum tfd_code tfd_batch_matmul_shape(const struct tfd_kctx *k,
 
 /* ---- Conversions --------------------------------------------------------- */
 
-static enum tfd_dtype computed_in(enum tfd_dtype out)
+/* What products are made in, of g, whose type is the output's. */
+static enum tfd_dtype computed_in(const struct tfd_kctx *k,
+                                  const struct tfd_gemm *g)
 {
-    return tfd_dtype_is_narrow(out) ? TFD_FLOAT : out;
+    if (g->dtype == TFD_BFLOAT16 && k->in[0].dtype == TFD_BFLOAT16 &&
+        k->in[1].dtype == TFD_BFLOAT16 && tfd_gemm_wants_bfloat16(g->m, g->n))
+        return TFD_BFLOAT16;
+    return tfd_dtype_is_narrow(g->dtype) ? TFD_FLOAT : g->dtype;
 }
 
 static bool is_complex(enum tfd_dtype t)
@@ -334,7 +340,7 @@ static enum tfd_code multiply_all(struct tfd_kctx *k, enum tfd_dtype type,
     if (tfd_shape_elements(&shape) == 0)
         return TFD_OK;
     tfd_batch_matmul_plan(k, &b.p);
-    b.p.g.dtype = computed_in(b.p.g.dtype);
+    b.p.g.dtype = computed_in(k, &b.p.g);
     if (b.p.g.k == 0) {
         tfd_elements_clear(&k->out[0]);
         return TFD_OK;

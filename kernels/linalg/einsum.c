@@ -44,7 +44,8 @@ struct einsum {
     int count;
     const struct tfd_shape *shape[2];
     struct tfd_shape out;
-    bool repeats; /* a label is in the output twice */
+    bool repeats;        /* a label is in the output twice */
+    enum tfd_dtype type; /* that is computed in */
     struct tfd_tensor scratch[SCRATCH_MAX];
     int scratch_count;
 };
@@ -333,7 +334,7 @@ static enum tfd_code pack_input(struct tfd_kctx *k, struct einsum *s, int i,
 {
     const struct tfd_tensor *x = &k->in[i];
     const struct order all = joined(s, o, summed, NULL);
-    const enum tfd_dtype type = computed_in(x->dtype);
+    const enum tfd_dtype type = s->type;
     const void *from = tfd_tensor_data(x);
     void *to = NULL;
 
@@ -365,7 +366,7 @@ static enum tfd_code put_result(struct tfd_kctx *k, struct einsum *s,
     struct tfd_tensor *y = &k->out[0];
     void *rounded = NULL;
 
-    if (computed_in(y->dtype) != y->dtype) {
+    if (s->type != y->dtype) {
         TFD_TRY(new_scratch(s, y->dtype, o->elements, &rounded, st));
         tfd_narrow_round(y->dtype, from, rounded, o->elements);
         from = rounded;
@@ -376,6 +377,20 @@ static enum tfd_code put_result(struct tfd_kctx *k, struct einsum *s,
 }
 
 /* ---- Products ------------------------------------------------------------ */
+
+/* What the product is made in; sums of one input alone are made in float. */
+static enum tfd_dtype product_type(const struct tfd_kctx *k,
+                                   const struct einsum *s,
+                                   const struct order *left,
+                                   const struct order *right,
+                                   const struct order *summed)
+{
+    if (k->in[0].dtype == TFD_BFLOAT16 && summed[0].count == 0 &&
+        summed[1].count == 0 &&
+        tfd_gemm_wants_bfloat16(left->elements, right->elements))
+        return TFD_BFLOAT16;
+    return s->type;
+}
 
 static enum tfd_code multiply(struct tfd_kctx *k, struct einsum *s,
                               struct tfd_status *st)
@@ -391,11 +406,12 @@ static enum tfd_code multiply(struct tfd_kctx *k, struct einsum *s,
     struct order use[2] = {joined(s, &batch, &left, &contract),
                            joined(s, &batch, &contract, &right)};
     const struct order result = joined(s, &batch, &left, &right);
-    const enum tfd_dtype type = computed_in(k->in[0].dtype);
+    const enum tfd_dtype type = product_type(k, s, &left, &right, summed);
     struct tfd_batch_matmul_plan p = {.count = batch.elements};
     bool turn[2], direct;
     void *c = tfd_tensor_data(&k->out[0]);
 
+    s->type = type;
     if (contract.elements == 0) { /* sums of nothing */
         tfd_elements_clear(&k->out[0]);
         return TFD_OK;
@@ -448,6 +464,7 @@ static enum tfd_code run_einsum(struct tfd_kctx *k, struct einsum *s,
         s->shape[i] = &k->in[i].shape;
         TFD_TRY(take_shape(s, i, s->shape[i], st));
     }
+    s->type = computed_in(k->in[0].dtype);
     TFD_TRY(check_ellipsis(s, more, st));
     TFD_TRY(take_output(s, more, st));
     TFD_TRY(tfd_kctx_output(k, 0, k->in[0].dtype, &s->out, st));

@@ -7,7 +7,8 @@
  * not be initialised.  C does not overlap A or B; k may be 0.
  *
  * tfd_gemm_blas() knows FLOAT, DOUBLE, COMPLEX64 and COMPLEX128: by OpenBLAS,
- * or by oneDNN where that is installed and the product is of floats and large.
+ * or by oneDNN where that is installed and the product is of floats and large;
+ * and BFLOAT16, without `add`, where the processor has dot products of it.
  * tfd_gemm_ref() is plain loops and knows every number: it serves the types
  * BLAS has no routine for, dimensions over 2^31, and as the oracle of tests.
  * tfd_gemm() is the first that knows the product.  These run on the calling
@@ -40,6 +41,12 @@ void tfd_gemm(const struct tfd_gemm *g);
 /* Floats by oneDNN (gemm_dnnl.c).  False without the library; the first call
  * loads it. */
 bool tfd_gemm_dnnl(const struct tfd_gemm *g);
+
+/* BFLOAT16 by the processor's dot products (gemm_bfloat16.c), summed in float.
+ * False without those, or without memory. */
+bool tfd_gemm_bfloat16(const struct tfd_gemm *g);
+/* Whether that is faster for a C of m x n than widening A and B to FLOAT. */
+bool tfd_gemm_wants_bfloat16(int64_t m, int64_t n);
 
 struct tfd_kctx;
 void tfd_gemm_parallel(struct tfd_kctx *k, const struct tfd_gemm *g);

@@ -169,6 +169,8 @@ bool tfd_gemm_blas(const struct tfd_gemm *g)
     case TFD_COMPLEX128:
         gemm_tfd_complex128(g);
         return true;
+    case TFD_BFLOAT16:
+        return tfd_gemm_bfloat16(g);
     default:
         return false;
     }

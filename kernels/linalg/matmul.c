@@ -1,7 +1,8 @@
 /*
  * matmul.c - MatMul: the product of two matrices, either one transposed.
  *
- * half and bfloat16 are widened to float, multiplied and rounded once.
+ * half and bfloat16 are widened to float, multiplied and rounded once; bfloat16
+ * is not where the processor multiplies it.
  */
 #include "kernels/core/families.h"
 
@@ -65,6 +66,11 @@ static enum tfd_code multiply_narrow(struct tfd_kctx *k,
     return TFD_OK;
 }
 
+static bool computes_as_such(const struct tfd_gemm *g)
+{
+    return g->dtype == TFD_BFLOAT16 && tfd_gemm_wants_bfloat16(g->m, g->n);
+}
+
 /* ---- Kernel -------------------------------------------------------------- */
 
 enum tfd_code tfd_matmul_sizes(const struct tfd_kctx *k,
@@ -118,7 +124,7 @@ enum tfd_code tfd_matmul_compute(struct tfd_kctx *k, struct tfd_status *st)
     g.lda = k->in[0].shape.dim[1];
     g.ldb = k->in[1].shape.dim[1];
     g.ldc = g.n;
-    if (tfd_dtype_is_narrow(g.dtype))
+    if (tfd_dtype_is_narrow(g.dtype) && !computes_as_such(&g))
         return multiply_narrow(k, &g, st);
     tfd_gemm_parallel(k, &g);
     return TFD_OK;
