@@ -17,6 +17,7 @@
 #include "kernels/core/families.h"
 #include "kernels/linalg/gemm.h"
 #include "kernels/core/gradient.h"
+#include "kernels/conv/conv_dnnl.h"
 #include "kernels/conv/image.h"
 
 /* ---- Attributes ---------------------------------------------------------- */
@@ -150,18 +151,25 @@ enum tfd_code tfd_conv_check_filter(const struct tfd_shape *filter,
                     "must be non-zero)");
 }
 
+static tfd_conv_fn *const loops[] = {[TFD_CONV_FORWARD] = tfd_conv_forward,
+                                     [TFD_CONV_INPUT] = tfd_conv_input,
+                                     [TFD_CONV_FILTER] = tfd_conv_filter};
+
 static enum tfd_code convolve(struct tfd_kctx *k, struct tfd_conv *c,
-                              struct tfd_image o[3], tfd_conv_fn *fn,
+                              struct tfd_image o[3], enum tfd_conv_kind kind,
                               struct tfd_status *st)
 {
-    enum tfd_code rc = tfd_image_begin(k, o, 3, st);
+    enum tfd_code rc;
 
+    if (tfd_conv_dnnl_narrow(k, kind, c, o))
+        return TFD_OK;
+    rc = tfd_image_begin(k, o, 3, st);
     if (rc == TFD_OK && !tfd_image_empty(o, 3)) {
         c->dtype = o[0].work.dtype;
         c->x = tfd_tensor_data(&o[0].work);
         c->w = tfd_tensor_data(&o[1].work);
         c->y = tfd_tensor_data(&o[2].work);
-        rc = fn(k, c, st);
+        rc = loops[kind](k, c, st);
     } else if (rc == TFD_OK) {
         tfd_image_zero(o, 3);
     }
@@ -190,7 +198,7 @@ enum tfd_code tfd_conv_compute(struct tfd_kctx *k, struct tfd_status *st)
         (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
                              tfd_image_operand(filter, false),
                              tfd_image_result(0, w->channels_second)},
-        tfd_conv_forward, st);
+        TFD_CONV_FORWARD, st);
 }
 
 enum tfd_code tfd_conv_run(struct tfd_kctx *k, struct tfd_conv *c,
@@ -202,7 +210,7 @@ enum tfd_code tfd_conv_run(struct tfd_kctx *k, struct tfd_conv *c,
                     (struct tfd_image[]){tfd_image_operand(x, false),
                                          tfd_image_operand(filter, false),
                                          tfd_image_result(0, false)},
-                    tfd_conv_forward, st);
+                    TFD_CONV_FORWARD, st);
 }
 
 /* What the plain kernels of TensorFlow refuse as soon as they are made. */
@@ -319,7 +327,7 @@ static enum tfd_code input_compute(struct tfd_kctx *k, struct tfd_status *st)
         (struct tfd_image[]){tfd_image_result(0, w->channels_second),
                              tfd_image_operand(filter, false),
                              tfd_image_operand(dy, w->channels_second)},
-        tfd_conv_input, st);
+        TFD_CONV_INPUT, st);
 }
 
 static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
@@ -345,7 +353,7 @@ static enum tfd_code filter_compute(struct tfd_kctx *k, struct tfd_status *st)
         (struct tfd_image[]){tfd_image_operand(x, w->channels_second),
                              tfd_image_result(0, false),
                              tfd_image_operand(dy, w->channels_second)},
-        tfd_conv_filter, st);
+        TFD_CONV_FILTER, st);
 }
 
 /* ---- Shapes -------------------------------------------------------------- */

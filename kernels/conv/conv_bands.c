@@ -97,6 +97,7 @@ static bool acquire(struct bands *w, enum tfd_conv_kind kind)
             return false;
         b->primitive = tfd_conv_primitives_acquire(
             &(struct tfd_conv_shape_key){.kind = kind,
+                                         .bfloat16 = c->dtype == TFD_BFLOAT16,
                                          .images = 1,
                                          .in_channels = c->in_channels,
                                          .out_channels = c->out_channels,
@@ -155,18 +156,19 @@ static void run_bands(void *arg, int64_t begin, int64_t end)
     const struct tfd_conv *c = w->c;
     const struct tfd_window_side *s = long_side(c);
     const bool deep = c->plane.size != 0;
+    const int64_t item = (int64_t)tfd_dtype_size(c->dtype);
     const int64_t x_row =
-        (deep ? c->row.in : 1) * c->column.in * c->in_channels;
+        (deep ? c->row.in : 1) * c->column.in * c->in_channels * item;
     const int64_t y_row =
-        (deep ? c->row.out : 1) * c->column.out * c->out_channels;
+        (deep ? c->row.out : 1) * c->column.out * c->out_channels * item;
 
     for (int64_t i = begin; i < end; i++) {
         const struct band *b = &w->band[i % w->count];
         const int64_t image = i / w->count;
 
         if (!tfd_conv_primitive_run(
-                b->primitive, (float *)c->x + (image * s->in + b->x) * x_row,
-                b->packed, (float *)c->y + (image * s->out + b->y) * y_row, 1))
+                b->primitive, (char *)c->x + (image * s->in + b->x) * x_row,
+                b->packed, (char *)c->y + (image * s->out + b->y) * y_row, 1))
             TFD_STORE_RELAXED(&w->failed, 1);
     }
 }

@@ -18,6 +18,7 @@
 #include "kernels/conv/conv_primitives.h"
 #include "kernels/linalg/dnnl.h"
 #include "kernels/core/runtime.h"
+#include "kernels/vector/narrow.h"
 
 #include <string.h>
 
@@ -31,21 +32,24 @@ struct work {
     const struct tfd_conv *c;
     const struct tfd_conv_primitive *whole, *rest;
     void *packed;                   /* forward, input: w */
-    float *sums;                    /* filter: one for each share but 0 */
+    float *sums;                    /* filter: see sum_of() */
     int64_t each, shares, elements; /* filter */
     int failed;                     /* atomic */
 };
 
-/* Elements of an image of x, and of y. */
-static int64_t image_in(const struct tfd_conv *c)
+/* Image i of x, and of y. */
+static void *image_in(const struct tfd_conv *c, int64_t i)
 {
-    return tfd_conv_planes_in(c) * c->row.in * c->column.in * c->in_channels;
+    return (char *)c->x + (size_t)(i * tfd_conv_planes_in(c) * c->row.in *
+                                   c->column.in * c->in_channels) *
+                              tfd_dtype_size(c->dtype);
 }
 
-static int64_t image_out(const struct tfd_conv *c)
+static void *image_out(const struct tfd_conv *c, int64_t i)
 {
-    return tfd_conv_planes_out(c) * c->row.out * c->column.out *
-           c->out_channels;
+    return (char *)c->y + (size_t)(i * tfd_conv_planes_out(c) * c->row.out *
+                                   c->column.out * c->out_channels) *
+                              tfd_dtype_size(c->dtype);
 }
 
 static int cost_of_products(double count)
@@ -68,9 +72,20 @@ static bool is_sparse(enum tfd_conv_kind kind, const struct tfd_conv *c)
            (c->plane.stride > 1 || c->row.stride > 1 || c->column.stride > 1);
 }
 
+/* Code for other processors widens pieces of images, and is slow. */
+static bool has_bfloat16(const struct tfd_conv *c)
+{
+#if defined(__x86_64__)
+    return c->dtype == TFD_BFLOAT16 && __builtin_cpu_supports("avx512bf16");
+#else
+    (void)c;
+    return false;
+#endif
+}
+
 static bool is_wanted(enum tfd_conv_kind kind, const struct tfd_conv *c)
 {
-    return c->dtype == TFD_FLOAT && c->groups == 1 &&
+    return (c->dtype == TFD_FLOAT || has_bfloat16(c)) && c->groups == 1 &&
            tfd_conv_products(c) >= IMAGE_MIN && !is_sparse(kind, c) &&
            tfd_dnnl_has_primitives();
 }
@@ -80,6 +95,7 @@ acquire(enum tfd_conv_kind kind, const struct tfd_conv *c, int64_t images)
 {
     return tfd_conv_primitives_acquire(
         &(struct tfd_conv_shape_key){.kind = kind,
+                                     .bfloat16 = c->dtype == TFD_BFLOAT16,
                                      .images = images,
                                      .in_channels = c->in_channels,
                                      .out_channels = c->out_channels,
@@ -100,11 +116,10 @@ static void images(void *arg, int64_t begin, int64_t end)
 {
     struct work *w = arg;
     const struct tfd_conv *c = w->c;
-    const int64_t x = image_in(c), y = image_out(c);
 
-    check_primitive(w, tfd_conv_primitive_run(
-                           w->whole, (float *)c->x + begin * x, w->packed,
-                           (float *)c->y + begin * y, end - begin));
+    check_primitive(w, tfd_conv_primitive_run(w->whole, image_in(c, begin),
+                                              w->packed, image_out(c, begin),
+                                              end - begin));
 }
 
 static bool by_image(struct tfd_kctx *k, enum tfd_conv_kind kind,
@@ -132,21 +147,27 @@ static bool by_image(struct tfd_kctx *k, enum tfd_conv_kind kind,
 
 /* ---- The gradient by the filter ------------------------------------------ */
 
+/* The first is w itself, unless that is of a narrow type. */
+static float *sum_of(const struct work *w, int64_t share)
+{
+    const bool narrow = w->c->dtype == TFD_BFLOAT16;
+
+    return share == 0 && !narrow
+               ? w->c->w
+               : w->sums + (share - (narrow ? 0 : 1)) * w->elements;
+}
+
 static bool one_share(const struct work *w, int64_t share)
 {
     const struct tfd_conv *c = w->c;
     const bool last = share == w->shares - 1;
     const struct tfd_conv_primitive *p = last ? w->rest : w->whole;
     const int64_t first = share * w->each;
-    const int64_t x = image_in(c), y = image_out(c);
     struct tfd_buffer *packed = tfd_buffer_new(tfd_conv_primitive_packed(p));
-    bool done =
-        packed &&
-        tfd_conv_primitive_run(p, (float *)c->x + first * x, packed->data,
-                               (float *)c->y + first * y, 1) &&
-        tfd_conv_primitive_reorder(p, packed->data,
-                                   share ? w->sums + (share - 1) * w->elements
-                                         : c->w);
+    bool done = packed &&
+                tfd_conv_primitive_run(p, image_in(c, first), packed->data,
+                                       image_out(c, first), 1) &&
+                tfd_conv_primitive_reorder(p, packed->data, sum_of(w, share));
 
     tfd_buffer_unref(packed);
     return done;
@@ -163,10 +184,10 @@ static void shares(void *arg, int64_t begin, int64_t end)
 static void add_shares(void *arg, int64_t begin, int64_t end)
 {
     const struct work *w = arg;
-    float *to = w->c->w;
+    float *to = sum_of(w, 0);
 
     for (int64_t share = 1; share < w->shares; share++) {
-        const float *from = w->sums + (share - 1) * w->elements;
+        const float *from = sum_of(w, share);
 
         for (int64_t i = begin; i < end; i++)
             to[i] += from[i];
@@ -175,8 +196,9 @@ static void add_shares(void *arg, int64_t begin, int64_t end)
 
 static bool sum_shares(struct tfd_kctx *k, struct work *w)
 {
-    struct tfd_buffer *sums =
-        tfd_buffer_new((size_t)((w->shares - 1) * w->elements) * sizeof(float));
+    const bool narrow = w->c->dtype == TFD_BFLOAT16;
+    struct tfd_buffer *sums = tfd_buffer_new(
+        (size_t)((w->shares - !narrow) * w->elements) * sizeof(float));
 
     if (!sums)
         return false;
@@ -186,6 +208,8 @@ static bool sum_shares(struct tfd_kctx *k, struct work *w)
         cost_of_products(tfd_conv_products(w->c) * (double)w->each), shares, w);
     if (!w->failed && w->shares > 1)
         tfd_kctx_parallel(k, w->elements, 1, add_shares, w);
+    if (!w->failed && narrow)
+        tfd_narrow_round(w->c->dtype, w->sums, w->c->w, w->elements);
     tfd_buffer_unref(sums);
     return !w->failed;
 }
@@ -215,7 +239,34 @@ bool tfd_conv_dnnl(struct tfd_kctx *k, enum tfd_conv_kind kind,
 
     if (!is_wanted(kind, c))
         return false;
-    if (c->batch < threads_of(k))
-        return kind != TFD_CONV_FILTER && tfd_conv_bands(k, kind, c);
+    if (c->batch < threads_of(k)) {
+        if (kind != TFD_CONV_FILTER && tfd_conv_bands(k, kind, c))
+            return true;
+        if (c->dtype == TFD_FLOAT) /* products use more threads */
+            return false;
+    }
     return kind == TFD_CONV_FILTER ? by_share(k, &w) : by_image(k, kind, &w);
+}
+
+static const struct tfd_tensor *tensor_of(const struct tfd_kctx *k,
+                                          const struct tfd_image *o)
+{
+    return o->from ? o->from : &k->out[o->out];
+}
+
+bool tfd_conv_dnnl_narrow(struct tfd_kctx *k, enum tfd_conv_kind kind,
+                          const struct tfd_conv *c, const struct tfd_image *o)
+{
+    struct tfd_conv narrow = *c;
+
+    narrow.dtype = tensor_of(k, &o[0])->dtype;
+    if (!has_bfloat16(&narrow))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (o[i].second || tfd_tensor_elements(tensor_of(k, &o[i])) == 0)
+            return false;
+    narrow.x = tfd_tensor_data(tensor_of(k, &o[0]));
+    narrow.w = tfd_tensor_data(tensor_of(k, &o[1]));
+    narrow.y = tfd_tensor_data(tensor_of(k, &o[2]));
+    return tfd_conv_dnnl(k, kind, &narrow);
 }

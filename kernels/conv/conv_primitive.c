@@ -120,20 +120,25 @@ static bool make_layout(const struct tfd_dnnl *f,
                      {key->images, key->out_channels}};
     const int n = set_sides(key, l, &d);
     const dnnl_format_tag_t image = n == 5 ? dnnl_ndhwc : dnnl_nhwc;
+    const dnnl_data_type_t type = key->bfloat16 ? dnnl_bf16 : dnnl_f32;
+    const dnnl_data_type_t w = key->kind == TFD_CONV_FILTER ? dnnl_f32 : type;
 
-    return !f->memory_desc_init_by_tag(&l->x, n, d.x, dnnl_f32, image) &&
-           !f->memory_desc_init_by_tag(&l->y, n, d.y, dnnl_f32, image) &&
-           !f->memory_desc_init_by_tag(&l->w, n, d.w, dnnl_f32,
-                                       dnnl_format_tag_any) &&
-           !f->memory_desc_init_by_tag(plain, n, d.w, dnnl_f32,
+    return !f->memory_desc_init_by_tag(&l->x, n, d.x, type, image) &&
+           !f->memory_desc_init_by_tag(&l->y, n, d.y, type, image) &&
+           !f->memory_desc_init_by_tag(&l->w, n, d.w, w, dnnl_format_tag_any) &&
+           !f->memory_desc_init_by_tag(plain, n, d.w, w,
                                        n == 5 ? dnnl_dhwio : dnnl_hwio);
 }
 
+/* Its weights are of the type of x, though gradients by them may be wider. */
 static bool describe_forward(const struct tfd_dnnl *f, const struct layout *l,
                              dnnl_convolution_desc_t *d)
 {
+    dnnl_memory_desc_t w = l->w;
+
+    w.data_type = l->x.data_type;
     return !f->dilated_convolution_forward_desc_init(
-        d, dnnl_forward_training, dnnl_convolution_direct, &l->x, &l->w, NULL,
+        d, dnnl_forward_training, dnnl_convolution_direct, &l->x, &w, NULL,
         &l->y, l->strides, l->dilations, l->before, l->after);
 }
 

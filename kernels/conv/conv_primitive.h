@@ -16,10 +16,11 @@
 
 enum tfd_conv_kind { TFD_CONV_FORWARD, TFD_CONV_INPUT, TFD_CONV_FILTER };
 
-/* All that the code depends on; elements are FLOAT, groups 1.  No padding
- * between members: compared by bytes. */
+/* All that the code depends on; groups are 1.  Elements are FLOAT, or BFLOAT16
+ * but for the plain w of FILTER, which is FLOAT.  No padding between members:
+ * compared by bytes. */
 struct tfd_conv_shape_key {
-    int64_t kind, images, in_channels, out_channels;
+    int64_t kind, bfloat16, images, in_channels, out_channels;
     struct tfd_window_side plane, row, column; /* plane.size 0: an image */
 };
 

@@ -22,6 +22,7 @@
 #ifndef TFD_KERNELS_CONV_VOLUME_H
 #define TFD_KERNELS_CONV_VOLUME_H
 
+#include "kernels/conv/conv_gemm.h"
 #include "kernels/conv/volume.h"
 
 struct tfd_conv_volume {
@@ -38,6 +39,9 @@ typedef enum tfd_code tfd_conv_volume_fn(struct tfd_kctx *k,
 tfd_conv_volume_fn tfd_conv_volume_forward;
 tfd_conv_volume_fn tfd_conv_volume_input;
 tfd_conv_volume_fn tfd_conv_volume_filter;
+
+/* The same as a convolution of both kinds (conv_gemm.h). */
+struct tfd_conv tfd_conv_volume_sizes(const struct tfd_conv_volume *c);
 
 /* Elements of a row of columns. */
 int64_t tfd_volume_columns_length(const struct tfd_conv_volume *c);

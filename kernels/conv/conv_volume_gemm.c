@@ -47,21 +47,27 @@ struct job {
     int failed;     /* atomic */
 };
 
+struct tfd_conv tfd_conv_volume_sizes(const struct tfd_conv_volume *c)
+{
+    return (struct tfd_conv){.dtype = c->dtype,
+                             .plane = c->plane,
+                             .row = c->row,
+                             .column = c->column,
+                             .batch = c->batch,
+                             .in_channels = c->in_channels,
+                             .out_channels = c->out_channels,
+                             .groups = 1,
+                             .x = c->x,
+                             .w = c->w,
+                             .y = c->y};
+}
+
 static bool by_dnnl(struct tfd_kctx *k, enum tfd_conv_kind kind,
                     const struct tfd_conv_volume *c)
 {
-    return tfd_conv_dnnl(k, kind,
-                         &(struct tfd_conv){.dtype = c->dtype,
-                                            .plane = c->plane,
-                                            .row = c->row,
-                                            .column = c->column,
-                                            .batch = c->batch,
-                                            .in_channels = c->in_channels,
-                                            .out_channels = c->out_channels,
-                                            .groups = 1,
-                                            .x = c->x,
-                                            .w = c->w,
-                                            .y = c->y});
+    const struct tfd_conv all = tfd_conv_volume_sizes(c);
+
+    return tfd_conv_dnnl(k, kind, &all);
 }
 
 static bool is_point(const struct tfd_window_side *s)

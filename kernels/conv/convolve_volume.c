@@ -12,6 +12,7 @@
  * float and bfloat16 take every layout and dilation, as in a TensorFlow with
  * oneDNN; the other types have the limits of its plain kernels.
  */
+#include "kernels/conv/conv_dnnl.h"
 #include "kernels/conv/conv_volume.h"
 
 #include "kernels/conv/conv_any.h"
@@ -102,21 +103,30 @@ measure_convolution(const struct tfd_volume *v, const struct tfd_shape *x,
     return tfd_shape_make(y, out, TFD_VOLUME_DIMS, st);
 }
 
+static tfd_conv_volume_fn *const loops[] = {
+    [TFD_CONV_FORWARD] = tfd_conv_volume_forward,
+    [TFD_CONV_INPUT] = tfd_conv_volume_input,
+    [TFD_CONV_FILTER] = tfd_conv_volume_filter};
+
 /* o: x, w and y, of which one is the result. */
 static enum tfd_code convolve_volume(struct tfd_kctx *k,
                                      struct tfd_conv_volume *c,
                                      struct tfd_image o[3],
-                                     tfd_conv_volume_fn *fn,
+                                     enum tfd_conv_kind kind,
                                      struct tfd_status *st)
 {
-    enum tfd_code rc = tfd_image_begin(k, o, 3, st);
+    const struct tfd_conv sizes = tfd_conv_volume_sizes(c);
+    enum tfd_code rc;
 
+    if (tfd_conv_dnnl_narrow(k, kind, &sizes, o))
+        return TFD_OK;
+    rc = tfd_image_begin(k, o, 3, st);
     if (rc == TFD_OK && !tfd_image_empty(o, 3)) {
         c->dtype = o[0].work.dtype;
         c->x = tfd_tensor_data(&o[0].work);
         c->w = tfd_tensor_data(&o[1].work);
         c->y = tfd_tensor_data(&o[2].work);
-        rc = fn(k, c, st);
+        rc = loops[kind](k, c, st);
     } else if (rc == TFD_OK) {
         tfd_image_zero(o, 3);
     }
@@ -195,7 +205,7 @@ static enum tfd_code convolution_compute(struct tfd_kctx *k,
         (struct tfd_image[]){tfd_image_operand(x, v->channels_second),
                              tfd_image_operand(filter, false),
                              tfd_image_result(0, v->channels_second)},
-        tfd_conv_volume_forward, st);
+        TFD_CONV_FORWARD, st);
 }
 
 /* ---- Gradients' checks --------------------------------------------------- */
@@ -344,7 +354,7 @@ static enum tfd_code volume_input_compute(struct tfd_kctx *k,
         (struct tfd_image[]){tfd_image_result(0, v->channels_second),
                              tfd_image_operand(filter, false),
                              tfd_image_operand(dy, v->channels_second)},
-        tfd_conv_volume_input, st);
+        TFD_CONV_INPUT, st);
 }
 
 static enum tfd_code volume_filter_compute(struct tfd_kctx *k,
@@ -364,7 +374,7 @@ static enum tfd_code volume_filter_compute(struct tfd_kctx *k,
         (struct tfd_image[]){tfd_image_operand(x, v->channels_second),
                              tfd_image_result(0, false),
                              tfd_image_operand(dy, v->channels_second)},
-        tfd_conv_volume_filter, st);
+        TFD_CONV_FILTER, st);
 }
 
 /* ---- Shapes -------------------------------------------------------------- */
