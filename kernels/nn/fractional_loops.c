@@ -8,9 +8,12 @@
 
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
+#include "kernels/vector/simd.h"
 
 #include <float.h>
 #include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
 
 #define BLOCK 64        /* channels at a time */
 #define ASK_EVERY 65536 /* elements */
@@ -70,74 +73,169 @@ static inline bool halted_after(int64_t *done, int64_t elements)
     return false;
 }
 
+/* What a row of a window makes of y; `first`: y is nothing yet. */
+typedef void fold_row(const void *x, int64_t columns, int64_t n, bool first,
+                      void *y);
+
+/* False: there is nothing in the window. */
+INLINE bool fold_window(const struct tfd_fractional *f, int64_t image,
+                        struct stretch r, struct stretch c, size_t size,
+                        fold_row *fold, void *y)
+{
+    for (int64_t i = r.first; i < r.end && !tfd_halted(); i++)
+        fold((const char *)f->x + (size_t)pixel_of(f, image, i, c.first) * size,
+             c.end - c.first, f->channels, i == r.first, y);
+    return r.first < r.end && c.first < c.end;
+}
+
+typedef void make_window(const struct tfd_fractional *f, int64_t image,
+                         struct stretch r, struct stretch c, void *y);
+
+/* Rows of y, of elements of so many bytes. */
+INLINE void pool_rows(const struct tfd_fractional *f, int64_t begin,
+                      int64_t end, size_t size, make_window *make)
+{
+    const size_t pixel = (size_t)f->channels * size;
+    char *y = (char *)f->out + (size_t)(begin * f->out_columns) * pixel;
+    int64_t done = 0;
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        struct stretch r;
+        const int64_t image = row_of_y(f, i, &r);
+
+        for (int64_t j = 0;
+             j < f->out_columns && !halted_after(&done, f->channels);
+             j++, y += pixel)
+            make(f, image, r, columns_of(f, j), y);
+    }
+}
+
 /* The double of a sum as an integer; what has none becomes the smallest. */
 #define TO_REAL(T, LOW, v) ((T)(v))
 #define TO_INT(T, LOW, v) \
     ((v) >= (double)(LOW) && (v) < -(double)(LOW) ? (T)(v) : (LOW))
 
+/* Where a product is as exact as the quotient, it is one. */
+#define DIVIDE_REAL(T, D, y, n, elements)                              \
+    {                                                                  \
+        const int64_t count = (elements);                              \
+        const T times = (count & (count - 1)) == 0 ? 1 / (T)count : 0; \
+                                                                       \
+        if (count == 1)                                                \
+            return;                                                    \
+        if (times != 0)                                                \
+            for (int64_t k = 0; k < (n); k++)                          \
+                (y)[k] *= times;                                       \
+        else                                                           \
+            for (int64_t k = 0; k < (n); k++)                          \
+                (y)[k] /= (T)count;                                    \
+    }
+#define DIVIDE_INT(T, D, y, n, elements) \
+    for (int64_t k = 0; k < (n); k++)    \
+        (y)[k] = (T)((D)(y)[k] / (D)(elements));
+
 /* W: sums of T wrap in it; D: a sum and the number of a window's elements are
  * divided in it, and any number fits. */
-#define POOLS(name, T, W, D, LOWEST, FROM_DOUBLE)                              \
+#define POOLS(name, T, W, D, LOWEST, FROM_DOUBLE, DIVIDE)                      \
+    /* y = the largest of what it is (or LOWEST) and of two elements. */       \
+    INLINE void max_pass_##name(bool first, const T *a, const T *b, int64_t n, \
+                                T *restrict y)                                 \
+    {                                                                          \
+        for (int64_t k = 0; k < n; k++) {                                      \
+            const T best = first ? (LOWEST) : y[k];                            \
+            const T more = best < a[k] ? a[k] : best;                          \
+                                                                               \
+            y[k] = more < b[k] ? b[k] : more;                                  \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    /* An element may be taken twice. */                                       \
+    INLINE void max_row_##name(const void *from, int64_t columns, int64_t n,   \
+                               bool first, void *y)                            \
+    {                                                                          \
+        const T *a = from;                                                     \
+                                                                               \
+        for (int64_t j = 0; j < columns; j += 2, a += 2 * n) {                 \
+            const T *b = j + 1 < columns ? a + n : a;                          \
+                                                                               \
+            if (first && j == 0)                                               \
+                max_pass_##name(true, a, b, n, y);                             \
+            else                                                               \
+                max_pass_##name(false, a, b, n, y);                            \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    INLINE void max_window_##name(const struct tfd_fractional *f,              \
+                                  int64_t image, struct stretch r,             \
+                                  struct stretch c, void *to)                  \
+    {                                                                          \
+        if (!fold_window(f, image, r, c, sizeof(T), max_row_##name, to))       \
+            for (int64_t k = 0; k < f->channels; k++)                          \
+                ((T *)to)[k] = (LOWEST);                                       \
+    }                                                                          \
+    /* y = the sum of what it is (or 0), of a, and of b where it is `both`. */ \
+    INLINE void add_pass_##name(bool first, bool both, const T *a, const T *b, \
+                                int64_t n, T *restrict y)                      \
+    {                                                                          \
+        for (int64_t k = 0; k < n; k++) {                                      \
+            const W sum = (first ? (W)0 : (W)y[k]) + (W)a[k];                  \
+                                                                               \
+            y[k] = both ? (T)((W)(T)sum + (W)b[k]) : (T)sum;                   \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    INLINE void add_row_##name(const void *from, int64_t columns, int64_t n,   \
+                               bool first, void *y)                            \
+    {                                                                          \
+        const T *a = from;                                                     \
+                                                                               \
+        for (int64_t j = 0; j < columns; j += 2, a += 2 * n) {                 \
+            if (first && j == 0 && columns > 1)                                \
+                add_pass_##name(true, true, a, a + n, n, y);                   \
+            else if (first && j == 0)                                          \
+                add_pass_##name(true, false, a, a, n, y);                      \
+            else if (j + 1 < columns)                                          \
+                add_pass_##name(false, true, a, a + n, n, y);                  \
+            else                                                               \
+                add_pass_##name(false, false, a, a, n, y);                     \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    INLINE void mean_window_##name(const struct tfd_fractional *f,             \
+                                   int64_t image, struct stretch r,            \
+                                   struct stretch c, void *to)                 \
+    {                                                                          \
+        const int64_t n = f->channels;                                         \
+        T *y = to;                                                             \
+                                                                               \
+        if (!fold_window(f, image, r, c, sizeof(T), add_row_##name, to))       \
+            memset(y, 0, (size_t)n * sizeof(T));                               \
+        else                                                                   \
+            DIVIDE(T, D, y, n, (r.end - r.first) * (c.end - c.first))          \
+    }                                                                          \
+    TFD_SIMD_LOOP(max_rows_##name)                                             \
+    {                                                                          \
+        pool_rows(arg, begin, end, sizeof(T), max_window_##name);              \
+    }                                                                          \
+    TFD_SIMD_CLONES(max_rows_##name)                                           \
+    TFD_SIMD_LOOP(mean_rows_##name)                                            \
+    {                                                                          \
+        pool_rows(arg, begin, end, sizeof(T), mean_window_##name);             \
+    }                                                                          \
+    TFD_SIMD_CLONES(mean_rows_##name)                                          \
+                                                                               \
     static enum tfd_code max_##name(void *arg, int64_t begin, int64_t end,     \
                                     struct tfd_status *st)                     \
     {                                                                          \
-        const struct tfd_fractional *f = arg;                                  \
-        const int64_t n = f->channels;                                         \
-        T *y = (T *)f->out + begin * f->out_columns * n;                       \
-        int64_t done = 0;                                                      \
-                                                                               \
         (void)st;                                                              \
-        for (int64_t i = begin; i < end && !tfd_halted(); i++)                 \
-            for (int64_t j = 0; j < f->out_columns && !halted_after(&done, n); \
-                 j++, y += n) {                                                \
-                const struct stretch c = columns_of(f, j);                     \
-                struct stretch r;                                              \
-                const int64_t image = row_of_y(f, i, &r);                      \
-                                                                               \
-                for (int64_t k = 0; k < n; k++)                                \
-                    y[k] = (LOWEST);                                           \
-                for (int64_t a = r.first; a < r.end && !tfd_halted(); a++)     \
-                    for (int64_t b = c.first; b < c.end; b++) {                \
-                        const T *x =                                           \
-                            (const T *)f->x + pixel_of(f, image, a, b);        \
-                                                                               \
-                        for (int64_t k = 0; k < n; k++)                        \
-                            y[k] = y[k] < x[k] ? x[k] : y[k];                  \
-                    }                                                          \
-            }                                                                  \
+        max_rows_##name(arg, begin, end);                                      \
         return TFD_OK;                                                         \
     }                                                                          \
-                                                                               \
     static enum tfd_code mean_##name(void *arg, int64_t begin, int64_t end,    \
                                      struct tfd_status *st)                    \
     {                                                                          \
-        const struct tfd_fractional *f = arg;                                  \
-        const int64_t n = f->channels;                                         \
-        T *y = (T *)f->out + begin * f->out_columns * n;                       \
-        int64_t done = 0;                                                      \
-                                                                               \
         (void)st;                                                              \
-        for (int64_t i = begin; i < end && !tfd_halted(); i++)                 \
-            for (int64_t j = 0; j < f->out_columns && !halted_after(&done, n); \
-                 j++, y += n) {                                                \
-                const struct stretch c = columns_of(f, j);                     \
-                struct stretch r;                                              \
-                const int64_t image = row_of_y(f, i, &r);                      \
-                const bool some = r.first < r.end && c.first < c.end;          \
-                                                                               \
-                memset(y, 0, (size_t)n * sizeof(T));                           \
-                for (int64_t a = r.first; a < r.end && !tfd_halted(); a++)     \
-                    for (int64_t b = c.first; b < c.end; b++) {                \
-                        const T *x =                                           \
-                            (const T *)f->x + pixel_of(f, image, a, b);        \
-                                                                               \
-                        for (int64_t k = 0; k < n; k++)                        \
-                            y[k] = (T)((W)y[k] + (W)x[k]);                     \
-                    }                                                          \
-                for (int64_t k = 0; some && k < n; k++)                        \
-                    y[k] = (T)((D)y[k] /                                       \
-                               (D)((r.end - r.first) * (c.end - c.first)));    \
-            }                                                                  \
+        mean_rows_##name(arg, begin, end);                                     \
         return TFD_OK;                                                         \
     }                                                                          \
                                                                                \
@@ -275,18 +373,18 @@ static struct tfd_buffer *row_buffer(int64_t elements, struct tfd_status *st)
     return b;
 }
 
-#define TYPES(X)                                            \
-    X(FLOAT, float, float, float, -FLT_MAX, TO_REAL)        \
-    X(DOUBLE, double, double, double, -DBL_MAX, TO_REAL)    \
-    X(INT32, int32_t, uint32_t, int64_t, INT32_MIN, TO_INT) \
-    X(INT64, int64_t, uint64_t, int64_t, INT64_MIN, TO_INT)
+#define TYPES(X)                                                        \
+    X(FLOAT, float, float, float, -FLT_MAX, TO_REAL, DIVIDE_REAL)       \
+    X(DOUBLE, double, double, double, -DBL_MAX, TO_REAL, DIVIDE_REAL)   \
+    X(INT32, int32_t, uint32_t, int64_t, INT32_MIN, TO_INT, DIVIDE_INT) \
+    X(INT64, int64_t, uint64_t, int64_t, INT64_MIN, TO_INT, DIVIDE_INT)
 
 TYPES(POOLS)
 
 tfd_try_fn *tfd_fractional_loop(enum tfd_fractional_loop loop,
                                 enum tfd_dtype dtype)
 {
-#define LOOPS(name, T, W, D, LOWEST, FROM_DOUBLE) \
+#define LOOPS(name, T, W, D, LOWEST, FROM_DOUBLE, DIVIDE) \
     [TFD_##name] = {max_##name, mean_##name, max_grad_##name, mean_grad_##name},
     static tfd_try_fn *const loops[TFD_DTYPE_END][TFD_FRACTIONAL_LOOPS] = {
         TYPES(LOOPS)};
