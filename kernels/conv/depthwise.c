@@ -11,10 +11,12 @@
  */
 #include "kernels/conv/depthwise.h"
 
+#include "common/base/alloc.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/conv/image.h"
+#include "kernels/vector/narrow.h"
 
 #include <string.h>
 
@@ -130,14 +132,50 @@ enum tfd_code tfd_depthwise_measure(const struct tfd_window *w,
 
 /* ---- Kernels ------------------------------------------------------------- */
 
+/* bfloat16 where the loops need no copies in float. */
+static bool run_as_it_lies(struct tfd_kctx *k, struct tfd_depthwise *d,
+                           const struct tfd_image o[3],
+                           enum tfd_depthwise_loop loop)
+{
+    void **to[] = {&d->x, &d->w, &d->y};
+
+    const bool filter = loop == TFD_DEPTHWISE_FILTER;
+    const int64_t n = tfd_tensor_elements(&k->out[0]);
+    struct tfd_buffer *sums = NULL;
+
+    if (k->out[0].dtype != TFD_BFLOAT16 || !tfd_depthwise_has_bfloat16(d))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        const struct tfd_tensor *t = o[i].from ? o[i].from : &k->out[o[i].out];
+
+        if (o[i].second || tfd_tensor_elements(t) == 0)
+            return false;
+        *to[i] = tfd_tensor_data(t);
+    }
+    if (filter) {
+        sums = tfd_buffer_new((size_t)n * sizeof(float));
+        if (!sums)
+            return false;
+        d->w = sums->data;
+    }
+    tfd_depthwise_run(k, d, loop, TFD_BFLOAT16);
+    if (filter)
+        tfd_narrow_round(TFD_BFLOAT16, d->w, tfd_tensor_data(&k->out[0]), n);
+    tfd_buffer_unref(sums);
+    return true;
+}
+
 /* o: x, w and y, of which one is the result. */
 static enum tfd_code run_depthwise(struct tfd_kctx *k, struct tfd_depthwise *d,
                                    struct tfd_image o[3],
                                    enum tfd_depthwise_loop loop,
                                    struct tfd_status *st)
 {
-    enum tfd_code rc = tfd_image_begin(k, o, 3, st);
+    enum tfd_code rc;
 
+    if (run_as_it_lies(k, d, o, loop))
+        return TFD_OK;
+    rc = tfd_image_begin(k, o, 3, st);
     if (rc == TFD_OK && !tfd_image_empty(o, 3)) {
         d->x = tfd_tensor_data(&o[0].work);
         d->w = tfd_tensor_data(&o[1].work);

@@ -24,9 +24,14 @@ enum tfd_depthwise_loop {
 };
 
 /* Computes one of x, w and y from the two others, which are float or double,
- * with channels last; on all compute threads.  No side is empty. */
+ * or what follows, with channels last; on all compute threads.  No side is
+ * empty. */
 void tfd_depthwise_run(struct tfd_kctx *k, const struct tfd_depthwise *d,
                        enum tfd_depthwise_loop loop, enum tfd_dtype dtype);
+
+/* Whether that can be bfloat16: the processor has dot products of it.  The
+ * gradient w is float then. */
+bool tfd_depthwise_has_bfloat16(const struct tfd_depthwise *d);
 
 /* All sizes from those of x and of the filter; and the shape of y. */
 enum tfd_code

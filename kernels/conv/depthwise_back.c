@@ -131,10 +131,24 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t column,
                 }                                                         \
             }                                                             \
         }                                                                 \
-    }                                                                     \
-    TFD_SIMD_CLONES_WIDE(input_##name)
+    }
 
 TFD_FLOAT_DTYPES(INPUT)
+INPUT(BFLOAT16, 14, tfd_bfloat16)
+TFD_SIMD_CLONES_WIDE(input_FLOAT)
+TFD_SIMD_CLONES_WIDE(input_DOUBLE)
+
+static void input_BFLOAT16(void *arg, int64_t begin, int64_t end)
+{
+    input_BFLOAT16_loop(arg, begin, end);
+}
+
+static tfd_range_fn *loop_by_x(enum tfd_dtype dtype)
+{
+    if (dtype == TFD_BFLOAT16)
+        return input_BFLOAT16;
+    return dtype == TFD_DOUBLE ? input_DOUBLE : input_FLOAT;
+}
 
 /* ---- The gradient of the filter ------------------------------------------ */
 
@@ -404,6 +418,113 @@ TFD_FLOAT_DTYPES(FILTER)
 #define PARTS_MAX 16
 #define ROWS_MIN 8
 
+/* Three taps of bfloat16, from j on, of channels from c on. */
+static void dot_three(const struct parts *p, const tfd_bfloat16 *x,
+                      const tfd_bfloat16 *y, float *dw, int64_t c, int64_t j)
+{
+    const size_t size = sizeof(*x);
+    const struct rows r[] = {rows_of(p, x, y, j, size),
+                             rows_of(p, x, y, j + 1, size),
+                             rows_of(p, x, y, j + 2, size)};
+    const int64_t from = r[0].first, end = r[2].first + r[2].pixels;
+    const int64_t to = end > from ? end : from, in = p->d->in;
+    struct tfd_dot_rows all = {
+        .x_step = r[0].x_step, .y_step = r[0].y_step, .channels = in - c};
+
+    for (int i = 0; i < 3; i++) {
+        const struct rows inside = cut_rows(r[i], from, to, size);
+        const struct rows rest[] = {cut_rows(r[i], 0, from, size),
+                                    cut_rows(r[i], to, INT64_MAX, size)};
+
+        for (int k = 0; k < 2; k++) {
+            struct tfd_dot_rows one = all;
+
+            one.x[0] = (const tfd_bfloat16 *)rest[k].x + c;
+            one.y = (const tfd_bfloat16 *)rest[k].y + c;
+            one.pixels = rest[k].pixels;
+            one.dw[0] = dw + i * in + c;
+            if (one.pixels > 0)
+                tfd_depthwise_dot_rows(&one, 1);
+        }
+        all.x[i] = (const tfd_bfloat16 *)inside.x + c;
+        all.y = (const tfd_bfloat16 *)inside.y + c;
+        all.pixels = inside.pixels;
+        all.dw[i] = dw + i * in + c;
+    }
+    if (all.pixels > 0)
+        tfd_depthwise_dot_rows(&all, 3);
+}
+
+/* A row of x that meets a row of y, and what that adds to a row of taps. */
+static void dot_taps(const struct parts *p, const tfd_bfloat16 *x,
+                     const tfd_bfloat16 *y, float *dw)
+{
+    const struct tfd_depthwise *d = p->d;
+
+    for (int64_t c = 0; c < d->in; c += TFD_DOT_CHANNELS) {
+        int64_t j = 0;
+
+        for (; j + 3 <= d->column.size; j += 3)
+            dot_three(p, x, y, dw + j * d->in, c, j);
+        for (; j < d->column.size; j++) {
+            const struct rows r = rows_of(p, x, y, j, sizeof(*x));
+            const struct tfd_dot_rows one = {
+                .x = {(const tfd_bfloat16 *)r.x + c},
+                .y = (const tfd_bfloat16 *)r.y + c,
+                .x_step = r.x_step,
+                .y_step = r.y_step,
+                .pixels = r.pixels,
+                .channels = d->in - c,
+                .dw = {dw + j * d->in + c}};
+
+            if (r.pixels > 0)
+                tfd_depthwise_dot_rows(&one, 1);
+        }
+    }
+}
+
+static void dot_output_row(const struct parts *p, int64_t r, float *sum)
+{
+    const struct tfd_depthwise *d = p->d;
+    const int64_t at = r % d->row.out;
+    int64_t i, last;
+
+    for (tfd_window_inside(&d->row, at, &i, &last); i < last; i++) {
+        const int64_t row = r / d->row.out * d->row.in + at * d->row.stride -
+                            d->row.before + i * d->row.dilation;
+
+        dot_taps(p, (const tfd_bfloat16 *)d->x + row * d->column.in * d->in,
+                 (const tfd_bfloat16 *)d->y + r * d->column.out * d->in,
+                 sum + w_of(d, i, 0));
+    }
+}
+
+/* Parts, whose sums are float. */
+static void filter_BFLOAT16(void *arg, int64_t begin, int64_t end)
+{
+    const struct parts *p = arg;
+    const struct tfd_depthwise *d = p->d;
+    const int64_t rows = d->batch * d->row.out;
+
+    for (int64_t part = begin; part < end; part++) {
+        const int64_t to = (part + 1) * p->rows;
+        float *sum =
+            part == 0 ? d->w : (float *)p->more + (part - 1) * p->filter;
+
+        memset(sum, 0, (size_t)p->filter * sizeof(float));
+        for (int64_t r = part * p->rows;
+             r < (to < rows ? to : rows) && !tfd_halted(); r++)
+            dot_output_row(p, r, sum);
+    }
+}
+
+static tfd_range_fn *filter_of(enum tfd_dtype dtype)
+{
+    if (dtype == TFD_BFLOAT16)
+        return filter_BFLOAT16;
+    return dtype == TFD_DOUBLE ? filter_DOUBLE : filter_FLOAT;
+}
+
 static void run_filter(struct tfd_kctx *k, const struct tfd_depthwise *d,
                        enum tfd_dtype dtype)
 {
@@ -415,8 +536,9 @@ static void run_filter(struct tfd_kctx *k, const struct tfd_depthwise *d,
 
     p.filter = d->row.size * d->column.size * d->in;
     if (p.count > 1)
-        more = tfd_buffer_new((size_t)((p.count - 1) * p.filter) *
-                              tfd_dtype_size(dtype));
+        more = tfd_buffer_new(
+            (size_t)((p.count - 1) * p.filter) *
+            (dtype == TFD_DOUBLE ? sizeof(double) : sizeof(float)));
     if (!more)
         p.count = 1;
     p.more = more ? more->data : NULL;
@@ -424,7 +546,7 @@ static void run_filter(struct tfd_kctx *k, const struct tfd_depthwise *d,
     for (int64_t j = 0; j < d->column.size; j++)
         p.columns[j] = columns_of(&d->column, j);
     tfd_kctx_parallel(k, p.count, tfd_depthwise_cost(d, p.count),
-                      dtype == TFD_DOUBLE ? filter_DOUBLE : filter_FLOAT, &p);
+                      filter_of(dtype), &p);
     (dtype == TFD_DOUBLE ? add_parts_DOUBLE : add_parts_FLOAT)(&p);
     tfd_buffer_unref(more);
 }
@@ -438,8 +560,7 @@ bool tfd_depthwise_back(struct tfd_kctx *k, const struct tfd_depthwise *d,
         return false;
     if (loop == TFD_DEPTHWISE_INPUT)
         tfd_kctx_parallel(k, rows, tfd_depthwise_cost(d, rows),
-                          dtype == TFD_DOUBLE ? input_DOUBLE : input_FLOAT,
-                          (void *)d);
+                          loop_by_x(dtype), (void *)d);
     else
         run_filter(k, d, dtype);
     return true;

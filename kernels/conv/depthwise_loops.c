@@ -154,31 +154,35 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
 
 TFD_FLOAT_DTYPES(TAPS)
 
+#define LISTED(name, number, T)                                               \
+    /* A row of y, by taps that are listed. */                                \
+    INLINE void listed_row_##name(const struct tfd_depthwise *d, int64_t row, \
+                                  const T *x, T *y)                           \
+    {                                                                         \
+        const int64_t step = d->column.stride * d->in;                        \
+        const int64_t end = d->column.out;                                    \
+        struct taps taps;                                                     \
+                                                                              \
+        for (int64_t p = 0; p < end && !tfd_halted();) {                      \
+            const T *from = x + move_taps(d, row, p, &taps);                  \
+            const int64_t last = p + TFD_TAPS_PIXELS - 1;                     \
+                                                                              \
+            if (last < end && has_taps(d, row, last, &taps)) {                \
+                tfd_depthwise_pixels_##name(d, &taps.of, from, step,          \
+                                            y + p * d->in);                   \
+                p += TFD_TAPS_PIXELS;                                         \
+            } else {                                                          \
+                tfd_depthwise_pixel_##name(d, &taps.of, from, y + p * d->in,  \
+                                           0);                                \
+                p++;                                                          \
+            }                                                                 \
+        }                                                                     \
+    }
+
+TFD_FLOAT_DTYPES(LISTED)
+LISTED(BFLOAT16, 14, tfd_bfloat16)
+
 #define LOOPS(name, number, T)                                                 \
-    /* A row of y, by taps that are listed. */                                 \
-    INLINE void listed_row_##name(const struct tfd_depthwise *d, int64_t row,  \
-                                  const T *x, T *y)                            \
-    {                                                                          \
-        const int64_t step = d->column.stride * d->in;                         \
-        const int64_t end = d->column.out;                                     \
-        struct taps taps;                                                      \
-                                                                               \
-        for (int64_t p = 0; p < end && !tfd_halted();) {                       \
-            const T *from = x + move_taps(d, row, p, &taps);                   \
-            const int64_t last = p + TFD_TAPS_PIXELS - 1;                      \
-                                                                               \
-            if (last < end && has_taps(d, row, last, &taps)) {                 \
-                tfd_depthwise_pixels_##name(d, &taps.of, from, step,           \
-                                            y + p * d->in);                    \
-                p += TFD_TAPS_PIXELS;                                          \
-            } else {                                                           \
-                tfd_depthwise_pixel_##name(d, &taps.of, from, y + p * d->in,   \
-                                           0);                                 \
-                p++;                                                           \
-            }                                                                  \
-        }                                                                      \
-    }                                                                          \
-                                                                               \
     /* Rows of y. */                                                           \
     TFD_SIMD_LOOP(forward_##name)                                              \
     {                                                                          \
@@ -253,6 +257,18 @@ TFD_FLOAT_DTYPES(TAPS)
 
 TFD_FLOAT_DTYPES(LOOPS)
 
+/* Rows of y. */
+static void forward_BFLOAT16(void *arg, int64_t begin, int64_t end)
+{
+    const struct tfd_depthwise *d = arg;
+    const int64_t image = d->row.in * d->column.in * d->in;
+
+    for (int64_t r = begin; r < end; r++)
+        listed_row_BFLOAT16(d, r % d->row.out,
+                            (const tfd_bfloat16 *)d->x + r / d->row.out * image,
+                            (tfd_bfloat16 *)d->y + r * d->column.out * d->in);
+}
+
 int tfd_depthwise_cost(const struct tfd_depthwise *d, int64_t count)
 {
     const double ns = (double)d->batch * (double)d->row.out *
@@ -273,6 +289,11 @@ void tfd_depthwise_run(struct tfd_kctx *k, const struct tfd_depthwise *d,
 
     if (tfd_depthwise_back(k, d, loop, dtype))
         return;
+    if (dtype == TFD_BFLOAT16) {
+        tfd_kctx_parallel(k, count[loop], tfd_depthwise_cost(d, count[loop]),
+                          forward_BFLOAT16, (void *)d);
+        return;
+    }
     tfd_kctx_parallel(k, count[loop], tfd_depthwise_cost(d, count[loop]),
                       loops[loop][dtype == TFD_DOUBLE], (void *)d);
 }

@@ -125,4 +125,41 @@ TFD_FLOAT_DTYPES(TFD_TAPS_VECTOR)
 
 TFD_FLOAT_DTYPES(TFD_DEPTHWISE_PIXELS)
 
+/* One pixel, or TFD_TAPS_PIXELS, of bfloat16: two taps at a time, by the
+ * processor's dot products (tfd_depthwise_has_bfloat16), summed in float and
+ * rounded once. */
+void tfd_depthwise_dots(const struct tfd_depthwise *d,
+                        const struct tfd_taps *taps, const tfd_bfloat16 *x,
+                        int64_t step, bool one, tfd_bfloat16 *y);
+
+#define TFD_DOT_CHANNELS 32
+
+/* A row of y, and rows of x that meet it: dw, of at most TFD_DOT_CHANNELS,
+ * become greater by the sums of products along the pixels. */
+struct tfd_dot_rows {
+    const tfd_bfloat16 *x[3], *y;
+    int64_t x_step, y_step, pixels, channels;
+    float *dw[3];
+};
+
+/* taps: 1, or 3 that meet the same pixels of y. */
+void tfd_depthwise_dot_rows(const struct tfd_dot_rows *r, int taps);
+
+static inline void tfd_depthwise_pixel_BFLOAT16(const struct tfd_depthwise *d,
+                                                const struct tfd_taps *taps,
+                                                const tfd_bfloat16 *x,
+                                                tfd_bfloat16 *y, int64_t c)
+{
+    (void)c; /* always 0 */
+    tfd_depthwise_dots(d, taps, x, 0, true, y);
+}
+
+static inline void tfd_depthwise_pixels_BFLOAT16(const struct tfd_depthwise *d,
+                                                 const struct tfd_taps *taps,
+                                                 const tfd_bfloat16 *x,
+                                                 int64_t step, tfd_bfloat16 *y)
+{
+    tfd_depthwise_dots(d, taps, x, step, false, y);
+}
+
 #endif

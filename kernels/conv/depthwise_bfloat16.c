@@ -1,0 +1,201 @@
+/*
+ * depthwise_bfloat16.c - pixels of depthwise convolutions of bfloat16: see
+ * depthwise_pixel.h.
+ *
+ * An instruction of AVX512_BF16 adds two products to each of 16 floats, so what
+ * two taps meet is interleaved, and the filter likewise: 32 channels give two
+ * registers of pairs, whose sums are put in order again when they are rounded.
+ */
+#include "kernels/conv/depthwise_pixel.h"
+
+#include "kernels/vector/simd.h"
+
+#include <assert.h>
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#define TARGET __attribute__((target(TFD_SIMD_AVX512 ",avx512bf16")))
+#define INLINE TARGET static inline __attribute__((always_inline))
+
+#define CHANNELS TFD_DOT_CHANNELS
+
+/* Sums of the even and of the odd fours of CHANNELS. */
+struct sums {
+    __m512 low, high;
+};
+
+/* Of two taps, the second of which may be absent. */
+struct pairs {
+    __m512i low, high;
+};
+
+INLINE struct pairs interleave(const tfd_bfloat16 *a, const tfd_bfloat16 *b,
+                               bool both, __mmask32 channels)
+{
+    const __m512i first = _mm512_maskz_loadu_epi16(channels, a);
+    const __m512i second = _mm512_maskz_loadu_epi16(both ? channels : 0, b);
+
+    return (struct pairs){_mm512_unpacklo_epi16(first, second),
+                          _mm512_unpackhi_epi16(first, second)};
+}
+
+INLINE void round_sums(const struct sums *s, __mmask32 channels,
+                       tfd_bfloat16 *y)
+{
+    const __m512i order = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0);
+    const __m256i low = (__m256i)_mm512_cvtneps_pbh(s->low);
+    const __m256i high = (__m256i)_mm512_cvtneps_pbh(s->high);
+
+    _mm512_mask_storeu_epi16(
+        y, channels,
+        _mm512_permutex2var_epi64(_mm512_castsi256_si512(low), order,
+                                  _mm512_castsi256_si512(high)));
+}
+
+/* Channels from c on. */
+INLINE void sum_taps(const struct tfd_depthwise *d, const struct tfd_taps *taps,
+                     const tfd_bfloat16 *x, int64_t step, int64_t c, int pixels,
+                     tfd_bfloat16 *y)
+{
+    const int64_t left = d->in - c;
+    const __mmask32 channels = left < CHANNELS ? (1u << left) - 1 : UINT32_MAX;
+    const tfd_bfloat16 *w = (const tfd_bfloat16 *)d->w + c;
+    struct sums s[TFD_TAPS_PIXELS] = {
+        {_mm512_setzero_ps(), _mm512_setzero_ps()}};
+
+    for (int p = 1; p < pixels; p++)
+        s[p] = s[0];
+    for (int i = 0; i < taps->count; i += 2) {
+        const bool both = i + 1 < taps->count;
+        const int j = both ? i + 1 : i;
+        const struct pairs by =
+            interleave(w + taps->w[i], w + taps->w[j], both, channels);
+
+#pragma GCC unroll 4
+        for (int p = 0; p < pixels; p++) {
+            const tfd_bfloat16 *from = x + c + p * step;
+            const struct pairs of = interleave(
+                from + taps->x[i], from + taps->x[j], both, channels);
+
+            s[p].low =
+                _mm512_dpbf16_ps(s[p].low, (__m512bh)of.low, (__m512bh)by.low);
+            s[p].high = _mm512_dpbf16_ps(s[p].high, (__m512bh)of.high,
+                                         (__m512bh)by.high);
+        }
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < pixels; p++)
+        round_sums(&s[p], channels, y + p * d->in + c);
+}
+
+TARGET void tfd_depthwise_dots(const struct tfd_depthwise *d,
+                               const struct tfd_taps *taps,
+                               const tfd_bfloat16 *x, int64_t step, bool one,
+                               tfd_bfloat16 *y)
+{
+    for (int64_t c = 0; c < d->in; c += CHANNELS)
+        if (one)
+            sum_taps(d, taps, x, step, c, 1, y);
+        else
+            sum_taps(d, taps, x, step, c, TFD_TAPS_PIXELS, y);
+}
+
+/* ---- The gradient of the filter ------------------------------------------ */
+
+INLINE void add_sums(const struct sums *s, int64_t channels, float *dw)
+{
+    const __m512i first = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
+    const __m512i second = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
+    const __m512d low = _mm512_castps_pd(s->low);
+    const __m512d high = _mm512_castps_pd(s->high);
+    const __m512 one =
+        _mm512_castpd_ps(_mm512_permutex2var_pd(low, first, high));
+    const __m512 two =
+        _mm512_castpd_ps(_mm512_permutex2var_pd(low, second, high));
+    const uint32_t all =
+        channels < CHANNELS ? (1u << channels) - 1 : UINT32_MAX;
+    const __mmask16 left = (__mmask16)all, right = (__mmask16)(all >> 16);
+
+    _mm512_mask_storeu_ps(dw, left,
+                          _mm512_add_ps(_mm512_maskz_loadu_ps(left, dw), one));
+    _mm512_mask_storeu_ps(
+        dw + 16, right,
+        _mm512_add_ps(_mm512_maskz_loadu_ps(right, dw + 16), two));
+}
+
+/* Two pixels at a time. */
+INLINE void dot_rows(const struct tfd_dot_rows *r, int taps)
+{
+    const __mmask32 channels =
+        r->channels < CHANNELS ? (1u << r->channels) - 1 : UINT32_MAX;
+    struct sums s[3] = {{_mm512_setzero_ps(), _mm512_setzero_ps()}};
+
+    for (int t = 1; t < taps; t++)
+        s[t] = s[0];
+    for (int64_t p = 0; p < r->pixels; p += 2) {
+        const bool both = p + 1 < r->pixels;
+        const tfd_bfloat16 *y = r->y + p * r->y_step;
+        const struct pairs by =
+            interleave(y, y + (both ? r->y_step : 0), both, channels);
+
+#pragma GCC unroll 3
+        for (int t = 0; t < taps; t++) {
+            const tfd_bfloat16 *x = r->x[t] + p * r->x_step;
+            const struct pairs of =
+                interleave(x, x + (both ? r->x_step : 0), both, channels);
+
+            s[t].low =
+                _mm512_dpbf16_ps(s[t].low, (__m512bh)of.low, (__m512bh)by.low);
+            s[t].high = _mm512_dpbf16_ps(s[t].high, (__m512bh)of.high,
+                                         (__m512bh)by.high);
+        }
+    }
+    for (int t = 0; t < taps; t++)
+        add_sums(&s[t], r->channels, r->dw[t]);
+}
+
+TARGET void tfd_depthwise_dot_rows(const struct tfd_dot_rows *r, int taps)
+{
+    if (taps == 1)
+        dot_rows(r, 1);
+    else
+        dot_rows(r, 3);
+}
+
+bool tfd_depthwise_has_bfloat16(const struct tfd_depthwise *d)
+{
+    return tfd_taps_fit(d) && __builtin_cpu_supports("avx512bf16") &&
+           tfd_simd_has_avx512();
+}
+
+#else
+
+void tfd_depthwise_dots(const struct tfd_depthwise *d,
+                        const struct tfd_taps *taps, const tfd_bfloat16 *x,
+                        int64_t step, bool one, tfd_bfloat16 *y)
+{
+    (void)d;
+    (void)taps;
+    (void)x;
+    (void)step;
+    (void)one;
+    (void)y;
+    assert(false);
+}
+
+void tfd_depthwise_dot_rows(const struct tfd_dot_rows *r, int taps)
+{
+    (void)r;
+    (void)taps;
+    assert(false);
+}
+
+bool tfd_depthwise_has_bfloat16(const struct tfd_depthwise *d)
+{
+    (void)d;
+    return false;
+}
+
+#endif
