@@ -17,6 +17,7 @@
 #ifndef TFD_KERNELS_POOL_LOOPS_H
 #define TFD_KERNELS_POOL_LOOPS_H
 
+#include "kernels/conv/image.h"
 #include "kernels/conv/window.h"
 
 struct tfd_pooling_window {
@@ -36,5 +37,19 @@ enum tfd_pool_loop {
 };
 
 tfd_range_fn *tfd_pool_loop(enum tfd_pool_loop loop, enum tfd_dtype dtype);
+
+/* The same of BFLOAT16 (pool_bfloat16.c); NULL: not on this processor, not for
+ * such windows, or it is max_grad. */
+tfd_range_fn *tfd_pool_bfloat16(enum tfd_pool_loop loop,
+                                const struct tfd_pooling_window *p);
+
+/* Runs a loop, or that of bfloat16, on all compute threads.  o: x and the
+ * result, output 0; a gradient has dy between.  Sizes are in p. */
+enum tfd_code tfd_pool_run(struct tfd_kctx *k, enum tfd_pool_loop loop,
+                           struct tfd_pooling_window *p, struct tfd_image *o,
+                           int n, struct tfd_status *st) TFD_MUST_USE;
+
+/* Nanoseconds of so many pixels of y. */
+int tfd_pool_cost(const struct tfd_pooling_window *p, int64_t pixels);
 
 #endif

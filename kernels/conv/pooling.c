@@ -288,45 +288,6 @@ enum tfd_code tfd_pooling_mean_grad(const struct tfd_kctx *k,
     return tfd_window_check_shape("grad", &k->in[1].shape, &plan->y, st);
 }
 
-/* ---- Running a loop ------------------------------------------------------ */
-
-#define COST_NS 1 /* of an element of a window */
-
-static int cost_of_windows(const struct tfd_pooling_window *p, int64_t pixels)
-{
-    double ns = (double)pixels * (double)p->channels * (double)p->row.size *
-                (double)p->column.size / 8;
-
-    return ns < COST_NS ? COST_NS : ns > 1e9 ? 1000000000 : (int)ns;
-}
-
-/* o: x and the result; a gradient has dy between. */
-static enum tfd_code run_pool(struct tfd_kctx *k, enum tfd_pool_loop loop,
-                              struct tfd_pooling_window *p, struct tfd_image *o,
-                              int n, struct tfd_status *st)
-{
-    const int64_t rows[] = {[TFD_POOL_MAX] = p->row.out,
-                            [TFD_POOL_MAX_GRAD] = 1,
-                            [TFD_POOL_MEAN] = p->row.out,
-                            [TFD_POOL_MEAN_GRAD] = p->row.in};
-    enum tfd_code rc = tfd_image_begin(k, o, n, st);
-
-    if (rc == TFD_OK && tfd_image_empty(o, n)) {
-        tfd_image_zero(o, n);
-    } else if (rc == TFD_OK) {
-        int64_t batch = o[0].work.shape.dim[0];
-
-        p->x = tfd_tensor_data(&o[0].work);
-        p->in = tfd_tensor_data(&o[n - 2].work);
-        p->out = tfd_tensor_data(&o[n - 1].work);
-        tfd_kctx_parallel(k, batch * rows[loop],
-                          cost_of_windows(p, (p->row.out + rows[loop] - 1) /
-                                                 rows[loop] * p->column.out),
-                          tfd_pool_loop(loop, o[0].work.dtype), p);
-    }
-    return tfd_image_end(k, o, n, rc, st);
-}
-
 /* ---- Kernels ------------------------------------------------------------- */
 
 static enum tfd_code max_deep(struct tfd_kctx *k, struct tfd_pooling_plan *plan,
@@ -342,7 +303,7 @@ static enum tfd_code max_deep(struct tfd_kctx *k, struct tfd_pooling_plan *plan,
     TFD_TRY(tfd_image_begin(k, o, 2, st));
     plan->p.in = tfd_tensor_data(&o[0].work);
     plan->p.out = tfd_tensor_data(&o[1].work);
-    tfd_kctx_parallel(k, n, cost_of_windows(&plan->p, 1),
+    tfd_kctx_parallel(k, n, tfd_pool_cost(&plan->p, 1),
                       tfd_pool_loop(TFD_POOL_MAX, o[0].work.dtype), &plan->p);
     return tfd_image_end(k, o, 2, TFD_OK, st);
 }
@@ -358,7 +319,7 @@ static enum tfd_code max_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(
         check_layout(k, &plan.w, takes_all(x->dtype) && k->in_count == 1, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &plan.y, st));
-    return run_pool(
+    return tfd_pool_run(
         k, TFD_POOL_MAX, &plan.p,
         (struct tfd_image[]){tfd_image_operand(x, plan.w.channels_second),
                              tfd_image_result(0, plan.w.channels_second)},
@@ -373,7 +334,7 @@ static enum tfd_code mean_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_pooling_mean(k, &plan, st));
     TFD_TRY(check_layout(k, &plan.w, takes_all(x->dtype), st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &plan.y, st));
-    return run_pool(
+    return tfd_pool_run(
         k, TFD_POOL_MEAN, &plan.p,
         (struct tfd_image[]){tfd_image_operand(x, plan.w.channels_second),
                              tfd_image_result(0, plan.w.channels_second)},
@@ -388,11 +349,12 @@ static enum tfd_code max_grad_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_pooling_max_grad(k, &plan, st));
     TFD_TRY(check_layout(k, &plan.w, false, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &x->shape, st));
-    return run_pool(k, TFD_POOL_MAX_GRAD, &plan.p,
-                    (struct tfd_image[]){tfd_image_operand(x, false),
-                                         tfd_image_operand(&k->in[2], false),
-                                         tfd_image_result(0, false)},
-                    3, st);
+    return tfd_pool_run(
+        k, TFD_POOL_MAX_GRAD, &plan.p,
+        (struct tfd_image[]){tfd_image_operand(x, false),
+                             tfd_image_operand(&k->in[2], false),
+                             tfd_image_result(0, false)},
+        3, st);
 }
 
 static enum tfd_code mean_grad_compute(struct tfd_kctx *k,
@@ -404,7 +366,7 @@ static enum tfd_code mean_grad_compute(struct tfd_kctx *k,
     TFD_TRY(tfd_pooling_mean_grad(k, &plan, st));
     TFD_TRY(check_layout(k, &plan.w, takes_all(dy->dtype), st));
     TFD_TRY(tfd_kctx_output(k, 0, dy->dtype, &plan.x, st));
-    return run_pool(
+    return tfd_pool_run(
         k, TFD_POOL_MEAN_GRAD, &plan.p,
         (struct tfd_image[]){tfd_image_operand(dy, plan.w.channels_second),
                              tfd_image_result(0, plan.w.channels_second)},

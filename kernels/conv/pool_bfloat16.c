@@ -1,0 +1,231 @@
+/*
+ * pool_bfloat16.c - loops of pool_loops.h for bfloat16 as it lies, in registers
+ * of AVX-512 and with the conversion of AVX512_BF16.
+ *
+ * An element of dx sums, in float, what all its windows give it, row by row of
+ * dy and from the left to the right, as the loops of floats do.
+ */
+#include "kernels/conv/pool_taps.h"
+
+#include "kernels/vector/simd.h"
+
+#include <float.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+enum { LANES = 16 };
+
+#define TARGET __attribute__((target(TFD_SIMD_AVX512 ",avx512bf16")))
+#define LANE_INLINE TARGET static inline __attribute__((always_inline))
+
+/* Of n lanes; the others are not touched. */
+LANE_INLINE __m512 load_lanes(const tfd_bfloat16 *x, __mmask16 lanes)
+{
+    const __m256i bits = _mm256_maskz_loadu_epi16(lanes, x);
+
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+}
+
+LANE_INLINE __mmask16 lanes_of(int64_t n)
+{
+    return (__mmask16)(n < LANES ? (1u << n) - 1 : UINT16_MAX);
+}
+
+/* ---- Maxima and means ---------------------------------------------------- */
+
+/* What is larger is exact in bfloat16. */
+TARGET static void max_run(const void *from, const struct taps *taps, int64_t n,
+                           void *to)
+{
+    const tfd_bfloat16 *x = from;
+
+    for (int64_t c = 0; c < n; c += LANES) {
+        const __mmask16 lanes = lanes_of(n - c);
+        __m512 best = _mm512_set1_ps(-FLT_MAX);
+
+        for (int i = 0; i < taps->count; i++) /* a NaN is not larger */
+            best = _mm512_max_ps(load_lanes(x + taps->at[i] + c, lanes), best);
+        _mm256_mask_storeu_epi16((tfd_bfloat16 *)to + c, lanes,
+                                 (__m256i)_mm512_cvtneps_pbh(best));
+    }
+}
+
+TARGET static void mean_run(const void *from, const struct taps *taps,
+                            int64_t n, void *to)
+{
+    const int count = taps->count;
+    const bool exact = (count & (count - 1)) == 0; /* a product, too */
+    const __m512 by = _mm512_set1_ps(exact ? 1 / (float)count : (float)count);
+    const tfd_bfloat16 *x = from;
+
+    for (int64_t c = 0; c < n; c += LANES) {
+        const __mmask16 lanes = lanes_of(n - c);
+        __m512 sum = _mm512_setzero_ps();
+
+        for (int i = 0; i < count; i++)
+            sum = _mm512_add_ps(sum, load_lanes(x + taps->at[i] + c, lanes));
+        sum = exact ? _mm512_mul_ps(sum, by) : _mm512_div_ps(sum, by);
+        _mm256_mask_storeu_epi16((tfd_bfloat16 *)to + c, lanes,
+                                 (__m256i)_mm512_cvtneps_pbh(sum));
+    }
+}
+
+/* Rows of y. */
+INLINE void pool_rows(const struct tfd_pooling_window *p, int64_t begin,
+                      int64_t end, neighbours *run)
+{
+    const int64_t image = p->row.in * p->column.in * p->channels;
+    const int64_t size = sizeof(tfd_bfloat16);
+
+    for (int64_t row = begin; row < end && !tfd_halted(); row++)
+        make_row(p, (const tfd_bfloat16 *)p->in + row / p->row.out * image,
+                 row % p->row.out,
+                 (tfd_bfloat16 *)p->out + row * p->column.out * p->channels,
+                 size, run);
+}
+
+static void max_rows(void *arg, int64_t begin, int64_t end)
+{
+    pool_rows(arg, begin, end, max_run);
+}
+
+static void mean_rows(void *arg, int64_t begin, int64_t end)
+{
+    pool_rows(arg, begin, end, mean_run);
+}
+
+/* ---- Gradients of means -------------------------------------------------- */
+
+/* What an element of dx gets: so much of elements of dy. */
+struct parts {
+    int count;
+    int64_t at[TAPS_MAX];
+    float part[TAPS_MAX];
+};
+
+/* Of `same` pixels of dx, which all get the same. */
+TARGET static void add_parts(const tfd_bfloat16 *dy, const struct parts *parts,
+                             int64_t n, int64_t same, tfd_bfloat16 *dx)
+{
+    for (int64_t c = 0; c < n; c += LANES) {
+        const __mmask16 lanes = lanes_of(n - c);
+        __m512 sum = _mm512_setzero_ps();
+        __m256i rounded;
+
+        for (int i = 0; i < parts->count; i++)
+            sum = _mm512_add_ps(
+                sum, _mm512_mul_ps(load_lanes(dy + parts->at[i] + c, lanes),
+                                   _mm512_set1_ps(parts->part[i])));
+        rounded = (__m256i)_mm512_cvtneps_pbh(sum);
+        for (int64_t i = 0; i < same; i++)
+            _mm256_mask_storeu_epi16(dx + i * n + c, lanes, rounded);
+    }
+}
+
+/* Elements of window i along a side that exist. */
+static inline int64_t length_of(const struct tfd_window_side *s, int64_t i)
+{
+    const int64_t at = i * s->stride - s->before, end = at + s->size;
+
+    return (end < s->in ? end : s->in) - (at > 0 ? at : 0);
+}
+
+/* Windows [first, last) along a side that its elements lie in, one after the
+ * other: of the next one. */
+static inline void move_windows(const struct tfd_window_side *s, int64_t at,
+                                int64_t *first, int64_t *last)
+{
+    while (*last < s->out && *last * s->stride - s->before <= at)
+        ++*last;
+    while (*first < *last && *first * s->stride - s->before + s->size <= at)
+        ++*first;
+}
+
+static void list_parts(const struct tfd_pooling_window *p, int64_t top,
+                       int64_t bottom, int64_t first, int64_t last,
+                       struct parts *parts)
+{
+    parts->count = 0;
+    for (int64_t a = top; a < bottom; a++)
+        for (int64_t b = first; b < last; b++) {
+            parts->at[parts->count] = (a * p->column.out + b) * p->channels;
+            parts->part[parts->count++] =
+                1 / (float)(length_of(&p->row, a) * length_of(&p->column, b));
+        }
+}
+
+/* Of windows [top, bottom). */
+static void mean_grad_row(const struct tfd_pooling_window *p, int64_t top,
+                          int64_t bottom, const tfd_bfloat16 *dy,
+                          tfd_bfloat16 *dx)
+{
+    const int64_t n = p->channels, end = p->column.in;
+    int64_t next_first = 0, next_last = 0;
+    struct parts parts;
+
+    move_windows(&p->column, 0, &next_first, &next_last);
+    for (int64_t c = 0; c < end;) {
+        const int64_t first = next_first, last = next_last, begin = c;
+
+        while (++c < end) {
+            move_windows(&p->column, c, &next_first, &next_last);
+            if (next_first != first || next_last != last)
+                break;
+        }
+        list_parts(p, top, bottom, first, last, &parts);
+        add_parts(dy, &parts, n, c - begin, dx + begin * n);
+    }
+}
+
+/* Rows of dx; one in the same windows as that before it is the same. */
+static void mean_grad_rows(void *arg, int64_t begin, int64_t end)
+{
+    const struct tfd_pooling_window *p = arg;
+    const int64_t out = p->row.out * p->column.out * p->channels;
+    const int64_t row = p->column.in * p->channels;
+    int64_t top = 0, bottom = 0, before = 0, after = 0;
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        tfd_bfloat16 *dx = (tfd_bfloat16 *)p->out + i * row;
+
+        tfd_window_over(&p->row, i % p->row.in, &top, &bottom);
+        if (i > begin && i % p->row.in != 0 && top == before && bottom == after)
+            memcpy(dx, dx - row, (size_t)row * sizeof(*dx));
+        else
+            mean_grad_row(p, top, bottom,
+                          (const tfd_bfloat16 *)p->in + i / p->row.in * out,
+                          dx);
+        before = top;
+        after = bottom;
+    }
+}
+
+tfd_range_fn *tfd_pool_bfloat16(enum tfd_pool_loop loop,
+                                const struct tfd_pooling_window *p)
+{
+    static tfd_range_fn *const loops[TFD_POOL_LOOPS] = {
+        [TFD_POOL_MAX] = max_rows,
+        [TFD_POOL_MEAN] = mean_rows,
+        [TFD_POOL_MEAN_GRAD] = mean_grad_rows};
+
+    if (!is_listed(p) || !__builtin_cpu_supports("avx512bf16") ||
+        !tfd_simd_has_avx512())
+        return NULL;
+    return loops[loop];
+}
+
+#else
+
+tfd_range_fn *tfd_pool_bfloat16(enum tfd_pool_loop loop,
+                                const struct tfd_pooling_window *p)
+{
+    (void)loop;
+    (void)p;
+    return NULL;
+}
+
+#endif
