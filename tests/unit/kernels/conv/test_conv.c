@@ -4,6 +4,7 @@
  * the judge.
  */
 #include "common/base/alloc.h"
+#include "common/base/half.h"
 #include "common/thread/pool.h"
 #include "config/limits.h"
 #include "kernels/conv/conv_dnnl.h"
@@ -170,6 +171,13 @@ struct operands {
 FILL(float)
 FILL(double)
 
+static void fill_bfloat16(const struct numbers *n, int i, void *to)
+{
+    for (int64_t j = 0; j < n->count[i]; j++)
+        ((tfd_bfloat16 *)to)[j] =
+            tfd_bfloat16_from_float((float)n->value[i][j]);
+}
+
 /* The result is NaN until it is written. */
 static struct operands operands_of(const struct shape *s, enum tfd_dtype dtype,
                                    const struct numbers *n, int result)
@@ -191,6 +199,8 @@ static struct operands operands_of(const struct shape *s, enum tfd_dtype dtype,
             memset(o.bytes[i], 0xff, size);
         else if (dtype == TFD_FLOAT)
             fill_float(n, i, o.bytes[i]);
+        else if (dtype == TFD_BFLOAT16)
+            fill_bfloat16(n, i, o.bytes[i]);
         else
             fill_double(n, i, o.bytes[i]);
     }
@@ -210,13 +220,18 @@ static void let_go(struct operands *o)
 static void check(const char *name, const struct operands *o, int result,
                   const struct numbers *n)
 {
-    const bool narrow = o->c.dtype == TFD_FLOAT;
-    const double limit = narrow ? 1e-4 : 1e-11;
+    const enum tfd_dtype t = o->c.dtype;
+    const double limit = t == TFD_BFLOAT16 ? 8e-3
+                         : t == TFD_FLOAT  ? 1e-4
+                                           : 1e-11;
 
     for (int64_t i = 0; i < n->count[result]; i++) {
         const double want = n->value[result][i];
-        double have = narrow ? ((float *)o->bytes[result])[i]
-                             : ((double *)o->bytes[result])[i];
+        double have = t == TFD_BFLOAT16
+                          ? (double)tfd_bfloat16_to_float(
+                                ((tfd_bfloat16 *)o->bytes[result])[i])
+                      : t == TFD_FLOAT ? ((float *)o->bytes[result])[i]
+                                       : ((double *)o->bytes[result])[i];
 
         if (!(fabs(have - want) <= limit * (1 + fabs(want))))
             fail_msg("%s, result %d: element %lld is %g, not %g", name, result,
@@ -322,6 +337,47 @@ static void test_what_onednn_is_given(void **state)
         for (size_t i = 0; i < TFD_COUNT(shapes); i++)
             if (!strncmp(shapes[i].name, "tall", 4))
                 check_bands(&shapes[i], kind);
+}
+
+/* bfloat16 holds these numbers as they are. */
+static void round_numbers(struct numbers *n)
+{
+    for (int i = 0; i < 3; i++)
+        for (int64_t j = 0; j < n->count[i]; j++)
+            n->value[i][j] = (double)tfd_bfloat16_to_float(
+                tfd_bfloat16_from_float((float)n->value[i][j]));
+}
+
+/* Whether all threads get the same of a shape, where oneDNN takes it. */
+static void check_bfloat16(const struct shape *s, int kind)
+{
+    struct numbers n = numbers_of(s);
+
+    round_numbers(&n);
+    judge(s, results[kind], &n);
+    for (size_t i = 0; i < TFD_COUNT(threads); i++) {
+        struct operands o = operands_of(s, TFD_BFLOAT16, &n, results[kind]);
+        struct tfd_kctx k = {.rt = threads[i] ? &runtimes[i] : NULL};
+
+        if (tfd_conv_dnnl(&k, (enum tfd_conv_kind)kind, &o.c))
+            check(s->name, &o, results[kind], &n);
+        else if (!strcmp(s->name, "same"))
+            fail_msg("%s, kind %d, is not taken", s->name, kind);
+        let_go(&o);
+    }
+    forget(&n);
+}
+
+static void test_bfloat16(void **state)
+{
+    (void)state;
+    if (!has_primitives() || !__builtin_cpu_supports("avx512bf16")) {
+        print_message("no oneDNN of version 2, or no AVX512_BF16\n");
+        skip();
+    }
+    for (size_t i = 0; i < TFD_COUNT(shapes); i++)
+        for (int kind = TFD_CONV_FORWARD; kind <= TFD_CONV_FILTER; kind++)
+            check_bfloat16(&shapes[i], kind);
 }
 
 static void test_what_onednn_is_not_given(void **state)
@@ -472,6 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_of_loops),
         cmocka_unit_test(test_what_onednn_is_given),
+        cmocka_unit_test(test_bfloat16),
         cmocka_unit_test(test_what_onednn_is_not_given),
         cmocka_unit_test(test_without_memory),
         cmocka_unit_test(test_a_shape_is_compiled_once),

@@ -68,6 +68,7 @@ static void test_every_number_of_channels(void **state)
     (void)state;
     for (int channels = 1; channels <= CHANNELS_MAX; channels++) {
         check("float", channels, 1, 1);
+        check("bfloat16", channels, 1, 1);
         if (channels < 40)
             check("double", channels, 1, 1);
     }
@@ -79,6 +80,8 @@ static void test_several_filters_and_strides(void **state)
     for (int channels = 1; channels < 36; channels += 17) {
         check("float", channels, 2, 1);
         check("float", channels, 1, 2);
+        check("bfloat16", channels, 1, 2);
+        check("bfloat16", channels, 2, 1);
         check("double", channels, 2, 2);
     }
 }
@@ -211,6 +214,8 @@ static void test_gradients_of_every_number_of_channels(void **state)
     for (int channels = 1; channels <= CHANNELS_MAX; channels++) {
         check_gradients(
             &(struct sizes){"float", 2, 3, 5, channels, 1, 3, 1, 1});
+        check_gradients(
+            &(struct sizes){"bfloat16", 2, 3, 5, channels, 1, 3, 1, 1});
         if (channels < 20)
             check_gradients(
                 &(struct sizes){"double", 1, 4, 6, channels, 1, 3, 1, 1});
@@ -224,9 +229,13 @@ static void test_gradients_of_every_window(void **state)
         for (int stride = 1; stride <= 3; stride++)
             for (int dilation = 1; dilation <= (stride == 1 ? 3 : 1);
                  dilation++)
-                for (int columns = 1; columns <= 9; columns += 2)
+                for (int columns = 1; columns <= 9; columns += 2) {
                     check_gradients(&(struct sizes){"float", 1, 5, columns, 21,
                                                     1, size, stride, dilation});
+                    check_gradients(&(struct sizes){"bfloat16", 1, 3, columns,
+                                                    33, 1, size, stride,
+                                                    dilation});
+                }
 }
 
 /* Rows that are added up in parts, several filters a channel, and more taps

@@ -5,6 +5,8 @@
  */
 #include "kernels/conv/pool_loops.h"
 
+#include "common/base/half.h"
+
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -217,6 +219,79 @@ static void test_every_size_of_a_window(void **state)
         }
 }
 
+/* ---- bfloat16 ------------------------------------------------------------ */
+
+static tfd_bfloat16 narrow_in[MAX + 1], narrow_out[MAX + 1];
+
+static void check_near(tfd_bfloat16 have, double want)
+{
+    const double value = (double)tfd_bfloat16_to_float(have);
+
+    if (!(fabs(value - want) <= fabs(want) / 128 + 1e-6))
+        fail_msg("%g, not %g", value, want);
+}
+
+static void check_narrow(int size, int stride, int channels)
+{
+    struct tfd_pooling_window p = window(size, stride, channels);
+    const int pixels = (int)(p.row.out * p.column.out);
+
+    if (!tfd_pool_bfloat16(TFD_POOL_MAX, &p)) { /* a row of few elements */
+        assert_true(p.column.out * channels < 8);
+        return;
+    }
+    p.in = narrow_in + 1;
+    p.out = narrow_out + 1;
+    for (int i = 0; i < ROWS * COLUMNS * channels; i++) {
+        wide[i] = i * 37 % 19 - 9;
+        narrow_in[i + 1] = tfd_bfloat16_from_float((float)wide[i]);
+    }
+    for (int largest = 0; largest < 2; largest++) {
+        tfd_pool_bfloat16(largest ? TFD_POOL_MAX : TFD_POOL_MEAN,
+                          &p)(&p, 0, p.row.out);
+        for (int i = 0; i < pixels * channels; i++)
+            check_near(narrow_out[i + 1],
+                       result_at(&p, i / channels, i % channels, largest));
+    }
+    memset(sum, 0, sizeof(sum));
+    for (int i = 0; i < pixels * channels; i++) /* of one sign */
+        y[i + 1] = tfd_bfloat16_to_float(
+            narrow_in[i + 1] = tfd_bfloat16_from_float((float)(i * 37 % 19)));
+    for (int i = 0; i < pixels; i++)
+        spread(&p, i);
+    tfd_pool_bfloat16(TFD_POOL_MEAN_GRAD, &p)(&p, 0, ROWS);
+    for (int i = 0; i < ROWS * COLUMNS * channels; i++)
+        check_near(narrow_out[i + 1], sum[i]);
+}
+
+static void test_bfloat16_of_every_window(void **state)
+{
+    struct tfd_pooling_window p = window(3, 1, 1);
+
+    (void)state;
+    if (!tfd_pool_bfloat16(TFD_POOL_MAX, &p)) {
+        print_message("no AVX512_BF16\n");
+        skip();
+    }
+    for (int channels = 1; channels <= CHANNELS_MAX; channels++)
+        for (int stride = 1; stride <= 3; stride++)
+            check_narrow(3, stride, channels);
+    for (int size = 1; size <= 9; size++)
+        for (int stride = 1; stride <= 4; stride++)
+            check_narrow(size, stride, 34);
+}
+
+/* Gradients of maxima, and more taps than are written down. */
+static void test_what_bfloat16_has_no_loop_for(void **state)
+{
+    struct tfd_pooling_window p = window(3, 1, 8);
+
+    (void)state;
+    assert_null(tfd_pool_bfloat16(TFD_POOL_MAX_GRAD, &p));
+    p = window(12, 1, 8);
+    assert_null(tfd_pool_bfloat16(TFD_POOL_MEAN, &p));
+}
+
 /* A maximum leaves NaN out, and what is nothing but NaN is the lowest. */
 static void test_no_number_is_no_maximum(void **state)
 {
@@ -240,6 +315,8 @@ int main(void)
         cmocka_unit_test(test_every_number_of_channels),
         cmocka_unit_test(test_every_size_of_a_window),
         cmocka_unit_test(test_gradients_of_maxima),
+        cmocka_unit_test(test_bfloat16_of_every_window),
+        cmocka_unit_test(test_what_bfloat16_has_no_loop_for),
         cmocka_unit_test(test_no_number_is_no_maximum),
     };
 

@@ -119,7 +119,9 @@ static void compare_with_loops(enum tfd_dtype t, int64_t m, int64_t n,
         for (int part = 0; part < 2; part++)
             if (!krig_near(krig_number(&c, i, part),
                            krig_number(&judge, i, part),
-                           t == TFD_FLOAT || t == TFD_COMPLEX64 ? 1e-4 : 1e-12))
+                           t == TFD_BFLOAT16                      ? 8e-3
+                           : t == TFD_FLOAT || t == TFD_COMPLEX64 ? 1e-4
+                                                                  : 1e-12))
                 fail_msg("%s %lldx%lldx%lld %d%d, element %lld: %.9g, not %.9g",
                          tfd_dtype_name((int)t), (long long)m, (long long)n,
                          (long long)k, ta, tb, (long long)i,
@@ -148,6 +150,48 @@ static void test_blas_agrees_with_the_loops(void **state)
                                    sizes[i][2], flags & 1, flags & 2);
 }
 
+/* Sides around vectors, tiles and panels, pairs and an odd one, an A that is
+ * taken in several blocks. */
+static void test_bfloat16_agrees_with_the_loops(void **state)
+{
+    static const int64_t sizes[][3] = {
+        {1, 1, 1},    {2, 3, 4},    {6, 16, 5},    {7, 17, 31},    {8, 32, 32},
+        {9, 33, 33},  {13, 48, 65}, {12, 64, 2},   {5, 65, 3},     {17, 79, 64},
+        {1, 130, 70}, {70, 1, 9},   {30, 96, 257}, {100, 20, 3000}};
+
+    (void)state;
+    if (!tfd_gemm_wants_bfloat16(16, 16)) {
+        print_message("no AVX512_BF16\n");
+        skip();
+    }
+    assert_false(tfd_gemm_wants_bfloat16(1, 16));
+    assert_false(tfd_gemm_wants_bfloat16(16, 1));
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        for (int flags = 0; flags < 4; flags++)
+            compare_with_loops(TFD_BFLOAT16, sizes[i][0], sizes[i][1],
+                               sizes[i][2], flags & 1, flags & 2);
+}
+
+static void test_bfloat16_adds_nothing(void **state)
+{
+    tfd_bfloat16 one[4] = {0x3f80, 0x3f80, 0x3f80, 0x3f80}, c[4] = {0};
+    const struct tfd_gemm g = {.dtype = TFD_BFLOAT16,
+                               .add = true,
+                               .m = 2,
+                               .n = 2,
+                               .k = 2,
+                               .a = one,
+                               .b = one,
+                               .c = c,
+                               .lda = 2,
+                               .ldb = 2,
+                               .ldc = 2};
+
+    (void)state;
+    assert_false(tfd_gemm_bfloat16(&g));
+    assert_int_equal(c[0], 0);
+}
+
 static void test_blas_leaves_what_it_does_not_know(void **state)
 {
     struct tfd_gemm g = {.dtype = TFD_INT32, .m = 1, .n = 1, .k = 1};
@@ -166,6 +210,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_blas_agrees_with_the_loops),
+        cmocka_unit_test(test_bfloat16_agrees_with_the_loops),
+        cmocka_unit_test(test_bfloat16_adds_nothing),
         cmocka_unit_test(test_blas_leaves_what_it_does_not_know),
     };
 
