@@ -134,9 +134,15 @@ INLINE void pool_rows(const struct tfd_fractional *f, int64_t begin,
     for (int64_t k = 0; k < (n); k++)    \
         (y)[k] = (T)((D)(y)[k] / (D)(elements));
 
+#define ONE_COPY(name)                                      \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        name##_loop(arg, begin, end);                       \
+    }
+
 /* W: sums of T wrap in it; D: a sum and the number of a window's elements are
  * divided in it, and any number fits. */
-#define POOLS(name, T, W, D, LOWEST, FROM_DOUBLE, DIVIDE)                      \
+#define POOLS(name, T, W, D, LOWEST, FROM_DOUBLE, DIVIDE, COPIES)              \
     /* y = the largest of what it is (or LOWEST) and of two elements. */       \
     INLINE void max_pass_##name(bool first, const T *a, const T *b, int64_t n, \
                                 T *restrict y)                                 \
@@ -217,12 +223,12 @@ INLINE void pool_rows(const struct tfd_fractional *f, int64_t begin,
     {                                                                          \
         pool_rows(arg, begin, end, sizeof(T), max_window_##name);              \
     }                                                                          \
-    TFD_SIMD_CLONES(max_rows_##name)                                           \
+    COPIES(max_rows_##name)                                                    \
     TFD_SIMD_LOOP(mean_rows_##name)                                            \
     {                                                                          \
         pool_rows(arg, begin, end, sizeof(T), mean_window_##name);             \
     }                                                                          \
-    TFD_SIMD_CLONES(mean_rows_##name)                                          \
+    COPIES(mean_rows_##name)                                                   \
                                                                                \
     static enum tfd_code max_##name(void *arg, int64_t begin, int64_t end,     \
                                     struct tfd_status *st)                     \
@@ -374,17 +380,21 @@ static struct tfd_buffer *row_buffer(int64_t elements, struct tfd_status *st)
 }
 
 #define TYPES(X)                                                        \
-    X(FLOAT, float, float, float, -FLT_MAX, TO_REAL, DIVIDE_REAL)       \
-    X(DOUBLE, double, double, double, -DBL_MAX, TO_REAL, DIVIDE_REAL)   \
-    X(INT32, int32_t, uint32_t, int64_t, INT32_MIN, TO_INT, DIVIDE_INT) \
-    X(INT64, int64_t, uint64_t, int64_t, INT64_MIN, TO_INT, DIVIDE_INT)
+    X(FLOAT, float, float, float, -FLT_MAX, TO_REAL, DIVIDE_REAL,       \
+      TFD_SIMD_CLONES)                                                  \
+    X(DOUBLE, double, double, double, -DBL_MAX, TO_REAL, DIVIDE_REAL,   \
+      TFD_SIMD_CLONES)                                                  \
+    X(INT32, int32_t, uint32_t, int64_t, INT32_MIN, TO_INT, DIVIDE_INT, \
+      ONE_COPY)                                                         \
+    X(INT64, int64_t, uint64_t, int64_t, INT64_MIN, TO_INT, DIVIDE_INT, \
+      ONE_COPY)
 
 TYPES(POOLS)
 
 tfd_try_fn *tfd_fractional_loop(enum tfd_fractional_loop loop,
                                 enum tfd_dtype dtype)
 {
-#define LOOPS(name, T, W, D, LOWEST, FROM_DOUBLE, DIVIDE) \
+#define LOOPS(name, T, W, D, LOWEST, FROM_DOUBLE, DIVIDE, COPIES) \
     [TFD_##name] = {max_##name, mean_##name, max_grad_##name, mean_grad_##name},
     static tfd_try_fn *const loops[TFD_DTYPE_END][TFD_FRACTIONAL_LOOPS] = {
         TYPES(LOOPS)};
