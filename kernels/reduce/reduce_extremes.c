@@ -33,6 +33,18 @@
         return extreme;                                        \
     }                                                          \
                                                                \
+    /* All of its bits are set where one of two is. */         \
+    TFD_FOLD_INLINE T nan_##T(T extreme, int one, int two)     \
+    {                                                          \
+        U bits;                                                \
+                                                               \
+        memcpy(&bits, &extreme, sizeof(bits));                 \
+        bits |= one ? ~(U)0 : 0;                               \
+        bits |= two ? ~(U)0 : 0;                               \
+        memcpy(&extreme, &bits, sizeof(bits));                 \
+        return extreme;                                        \
+    }                                                          \
+                                                               \
     TFD_FOLD_INLINE bool has_nan_##T(const T *x, const T *end) \
     {                                                          \
         bool nan = false;                                      \
@@ -89,48 +101,60 @@ DEFINE_WIDTH(64)
 #define BELOW_double_16(a, b) CHOOSE(double, (a) < (b), a, b)
 #endif
 
-/* Lines from x to stop, folded into one, and one of sums; NaN may be lost, but
- * not from the sums.  Of two lines the first is chosen before the two meet what
- * was folded, which so waits half as often. */
+/* Lines from x to stop, and the one that ends at `end` where that is not stop,
+ * folded into one, and one of sums; NaN may be lost, but not from the sums.  Of
+ * two lines the first is chosen before the two meet what was folded, and two
+ * lines of what was folded take turns: so none waits for the one before. */
 #define EXTREME_LINES(id, T, OF, size)                                   \
     TARGET_##size static inline void lines_##id##_##size(                \
-        const T *x, const T *stop, T *restrict most, T *restrict sum)    \
+        const T *x, const T *stop, const T *end, T *restrict most,       \
+        T *restrict sum)                                                 \
     {                                                                    \
         enum { PER = size / sizeof(T), COUNT = LINE_BYTES / size };      \
-        T##_##size best[COUNT], sums[COUNT], a, b;                       \
+        T##_##size best[2 * COUNT], sums[2 * COUNT], a, b;               \
                                                                          \
-        memcpy(best, x, LINE_BYTES);                                     \
-        memcpy(sums, x, LINE_BYTES);                                     \
-        for (x += LANES(T); stop - x >= 2 * LANES(T); x += 2 * LANES(T)) \
-            for (int i = 0; i < COUNT; i++) {                            \
+        for (int i = 0; i < COUNT; i++) {                                \
+            memcpy(&a, x + i * PER, sizeof(a));                          \
+            best[i] = best[COUNT + i] = sums[i] = sums[COUNT + i] = a;   \
+        }                                                                \
+        for (x += LANES(T); stop - x >= 4 * LANES(T); x += 4 * LANES(T)) \
+            for (int i = 0; i < 2 * COUNT; i++) {                        \
                 memcpy(&a, x + i * PER, sizeof(a));                      \
-                memcpy(&b, x + LANES(T) + i * PER, sizeof(b));           \
+                memcpy(&b, x + 2 * LANES(T) + i * PER, sizeof(b));       \
                 sums[i] += a + b;                                        \
                 a = OF##_##T##_##size(b, a);                             \
                 best[i] = OF##_##T##_##size(a, best[i]);                 \
             }                                                            \
-        for (int i = 0; i < COUNT && x < stop; i++) {                    \
-            memcpy(&a, x + i * PER, sizeof(a));                          \
-            sums[i] += a;                                                \
-            best[i] = OF##_##T##_##size(a, best[i]);                     \
+        for (; x < end; x += LANES(T)) {                                 \
+            const T *line = x < stop ? x : end - LANES(T);               \
+                                                                         \
+            for (int i = 0; i < COUNT; i++) {                            \
+                memcpy(&a, line + i * PER, sizeof(a));                   \
+                sums[i] += a;                                            \
+                best[i] = OF##_##T##_##size(a, best[i]);                 \
+            }                                                            \
+        }                                                                \
+        for (int i = 0; i < COUNT; i++) {                                \
+            sums[i] += sums[COUNT + i];                                  \
+            best[i] = OF##_##T##_##size(best[COUNT + i], best[i]);       \
         }                                                                \
         memcpy(most, best, LINE_BYTES);                                  \
         memcpy(sum, sums, LINE_BYTES);                                   \
     }
 
 #if defined(__x86_64__)
-#define LINES_BY(id, x, stop, most, sum, size)   \
-    do {                                         \
-        if ((size) == 64)                        \
-            lines_##id##_64(x, stop, most, sum); \
-        else if ((size) == 32)                   \
-            lines_##id##_32(x, stop, most, sum); \
-        else                                     \
-            lines_##id##_16(x, stop, most, sum); \
+#define LINES_BY(id, x, stop, end, most, sum, size)   \
+    do {                                              \
+        if ((size) == 64)                             \
+            lines_##id##_64(x, stop, end, most, sum); \
+        else if ((size) == 32)                        \
+            lines_##id##_32(x, stop, end, most, sum); \
+        else                                          \
+            lines_##id##_16(x, stop, end, most, sum); \
     } while (0)
 #else
-#define LINES_BY(id, x, stop, most, sum, size) \
-    ((void)(size), lines_##id##_16(x, stop, most, sum))
+#define LINES_BY(id, x, stop, end, most, sum, size) \
+    ((void)(size), lines_##id##_16(x, stop, end, most, sum))
 #endif
 
 /* ---- Loops --------------------------------------------------------------- */
@@ -152,12 +176,13 @@ DEFINE_WIDTH(64)
         return one;                                                            \
     }                                                                          \
                                                                                \
-    TFD_FOLD_INLINE T steps_##id(const T *x, const T *stop, T *sum, int size)  \
+    TFD_FOLD_INLINE T steps_##id(const T *x, int64_t n, T *sum, int size)      \
     {                                                                          \
+        const T *stop = x + n / LANES(T) * LANES(T);                           \
         T best[LANES(T)], sums[LANES(T)];                                      \
         vector_##T most[4], in[4];                                             \
                                                                                \
-        LINES_BY(id, x, stop, best, sums, size);                               \
+        LINES_BY(id, x, stop, x + n, best, sums, size);                        \
         memcpy(most, best, sizeof(most));                                      \
         memcpy(in, sums, sizeof(in));                                          \
         most[0] = OF##_##T##_16(most[0], most[1]);                             \
@@ -174,16 +199,13 @@ DEFINE_WIDTH(64)
                                                                                \
     TFD_FOLD_INLINE T long_##id(const T *x, int64_t n, int size)               \
     {                                                                          \
-        const T *stop = x + n / LANES(T) * LANES(T);                           \
         T one, sum;                                                            \
                                                                                \
-        if (x == stop)                                                         \
+        if (n < LANES(T))                                                      \
             return short_##id(x, n);                                           \
-        one = steps_##id(x, stop, &sum, size);                                 \
+        one = steps_##id(x, n, &sum, size);                                    \
         /* Opposite infinities have no sum, either. */                         \
-        if (sum != sum && has_nan_##T(x, stop))                                \
-            one = (T)NAN;                                                      \
-        return join_##id(one, short_##id(stop, x + n - stop));                 \
+        return sum != sum && has_nan_##T(x, x + n) ? (T)NAN : one;             \
     }                                                                          \
                                                                                \
     TFD_WIDTH_LOOP(run_##id)                                                   \
@@ -196,24 +218,32 @@ DEFINE_WIDTH(64)
     }                                                                          \
     TFD_WIDTH_CLONES(run_##id)
 
-#define EXTREME_COLUMNS(id, T, OF, FIRST)                                      \
-    TFD_SIMD_LOOP(columns_##id)                                                \
-    {                                                                          \
-        const struct tfd_fold *f = arg;                                        \
-        const int64_t s = f->stride;                                           \
-        const T *restrict x = f->x;                                            \
-        T *restrict acc = f->acc;                                              \
-        int64_t r = 0;                                                         \
-                                                                               \
-        for (; f->rows - r >= 4; r += 4, x += 4 * s)                           \
-            for (int64_t j = begin; j < end; j++)                              \
-                acc[j] =                                                       \
-                    join_##id(acc[j], TFD_FOLD_FOUR(x + j, s, TFD_FOLD_ITSELF, \
-                                                    join_##id));               \
-        for (; r < f->rows; r++, x += s)                                       \
-            for (int64_t j = begin; j < end; j++)                              \
-                acc[j] = join_##id(acc[j], x[j]);                              \
-    }                                                                          \
+/* Of four elements, s apart, two are looked at for NaN at once. */
+#define EXTREME_COLUMNS(id, T, OF, FIRST)                             \
+    TFD_FOLD_INLINE T four_##id(const T *x, int64_t s)                \
+    {                                                                 \
+        const T a = x[0], b = x[s], c = x[2 * s], d = x[3 * s];       \
+        const T e = OF(a, b) ? a : b, f = OF(c, d) ? c : d;           \
+                                                                      \
+        return nan_##T(OF(e, f) ? e : f, __builtin_isunordered(a, b), \
+                       __builtin_isunordered(c, d));                  \
+    }                                                                 \
+                                                                      \
+    TFD_SIMD_LOOP(columns_##id)                                       \
+    {                                                                 \
+        const struct tfd_fold *f = arg;                               \
+        const int64_t s = f->stride;                                  \
+        const T *restrict x = f->x;                                   \
+        T *restrict acc = f->acc;                                     \
+        int64_t r = 0;                                                \
+                                                                      \
+        for (; f->rows - r >= 4; r += 4, x += 4 * s)                  \
+            for (int64_t j = begin; j < end; j++)                     \
+                acc[j] = join_##id(acc[j], four_##id(x + j, s));      \
+        for (; r < f->rows; r++, x += s)                              \
+            for (int64_t j = begin; j < end; j++)                     \
+                acc[j] = join_##id(acc[j], x[j]);                     \
+    }                                                                 \
     TFD_SIMD_CLONES(columns_##id)
 
 /* ---- What there is ------------------------------------------------------- */
