@@ -256,7 +256,7 @@ FLOATS_SEARCHED(SEARCH_ROW)
                                                                          \
     struct block_##id {                                                  \
         const T *x;                                                      \
-        int16_t most;                                                    \
+        int16_t most, first;                                             \
     };                                                                   \
                                                                          \
     TFD_SIMD_LOOP(most_##id)                                             \
@@ -273,9 +273,25 @@ FLOATS_SEARCHED(SEARCH_ROW)
     }                                                                    \
     TFD_SIMD_CLONES_WIDE(most_##id)                                      \
                                                                          \
+    /* Where the first is whose order is `most`. */                      \
+    TFD_SIMD_LOOP(first_##id)                                            \
+    {                                                                    \
+        struct block_##id *b = arg;                                      \
+        int16_t first = INT16_MAX;                                       \
+                                                                         \
+        for (int16_t i = 0; i < end - begin; i++) {                      \
+            const bool other = order_##id(b->x[begin + i]) != b->most;   \
+            const int16_t at = (int16_t)(i | (-other & INT16_MAX));      \
+                                                                         \
+            first = at < first ? at : first;                             \
+        }                                                                \
+        b->first = first;                                                \
+    }                                                                    \
+    TFD_SIMD_CLONES_WIDE(first_##id)                                     \
+                                                                         \
     static int64_t row_##id(const T *x, int64_t n)                       \
     {                                                                    \
-        struct block_##id b = {x, 0};                                    \
+        struct block_##id b = {x, 0, 0};                                 \
         int16_t best = -(infinite);                                      \
         int64_t at = -1;                                                 \
                                                                          \
@@ -286,9 +302,9 @@ FLOATS_SEARCHED(SEARCH_ROW)
         }                                                                \
         if (at < 0) /* nothing was better */                             \
             return 0;                                                    \
-        while (order_##id(x[at]) != best)                                \
-            at++;                                                        \
-        return at;                                                       \
+        b.most = best;                                                   \
+        first_##id(&b, at, n - at < ORDER_BLOCK ? n : at + ORDER_BLOCK); \
+        return at + b.first;                                             \
     }
 
 NARROW_ROW(max_HALF, tfd_half, TFD_INFINITE_HALF, 0)

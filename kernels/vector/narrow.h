@@ -19,14 +19,16 @@ static inline bool tfd_dtype_is_narrow(enum tfd_dtype t)
 #define TFD_INFINITE_BFLOAT16 0x7f80
 
 /* An integer for each half or bfloat16, in their order; of 0 and -0 the same,
- * and of NaN `nan`. */
+ * and of NaN `nan`.  Without a comparison, so that compilers make vectors of
+ * the largest of many. */
 static inline int16_t tfd_narrow_order(uint16_t x, int infinite, int16_t nan)
 {
     int16_t size = (int16_t)(x & INT16_MAX);
     int16_t sign = (int16_t)((int16_t)x >> 15); /* 0 or -1 */
     int16_t order = (int16_t)((size ^ sign) - sign);
+    int16_t beyond = (int16_t)((int16_t)(infinite - size) >> 15); /* likewise */
 
-    return size > infinite ? nan : order;
+    return (int16_t)((order & ~beyond) | (nan & beyond));
 }
 
 /* Elements that kernels widen at a time: three such blocks of floats lie in a
