@@ -14,9 +14,13 @@
 #include "kernels/vector/complex_math.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
+#include "kernels/vector/simd.h"
 #include "kernels/vector/type_rows.h"
 
 #include <float.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 #include <math.h>
 
 struct scan {
@@ -26,29 +30,56 @@ struct scan {
     struct tfd_cumulative d;
 };
 
+/* Rows of one element: what there is so far stays in a register. */
+#define LINE(name, T, IDENTITY, OP)                                         \
+    static void line_##name(const T *x, T *y, int64_t length, int64_t step, \
+                            bool exclusive)                                 \
+    {                                                                       \
+        const int64_t behind = exclusive ? step : 0;                        \
+        T last = exclusive ? IDENTITY : *x;                                 \
+                                                                            \
+        *y = last;                                                          \
+        for (int64_t n = 1; n < length; n++) {                              \
+            y += step;                                                      \
+            x += step;                                                      \
+            last = OP(T, last, x[-behind]);                                 \
+            *y = last;                                                      \
+        }                                                                   \
+    }
+
 /* Works on [begin, end) of `outer`. */
-#define SCAN(name, T, IDENTITY, OP)                                    \
-    static void name(void *arg, int64_t begin, int64_t end)            \
-    {                                                                  \
-        const struct scan *s = arg;                                    \
-        int64_t step = s->d.reverse ? -s->inner : s->inner;            \
-        int64_t first = s->d.reverse ? (s->length - 1) * s->inner : 0; \
-        int64_t behind = s->d.exclusive ? step : 0;                    \
-                                                                       \
-        for (int64_t o = begin; o < end; o++) {                        \
-            int64_t at = o * s->length * s->inner + first;             \
-            const T *x = (const T *)s->x + at;                         \
-            T *y = (T *)s->y + at;                                     \
-                                                                       \
-            for (int64_t i = 0; i < s->inner; i++)                     \
-                y[i] = s->d.exclusive ? IDENTITY : x[i];               \
-            for (int64_t n = 1; n < s->length; n++) {                  \
-                y += step;                                             \
-                x += step;                                             \
-                for (int64_t i = 0; i < s->inner; i++)                 \
-                    y[i] = OP(T, y[i - step], x[i - behind]);          \
-            }                                                          \
-        }                                                              \
+#define LINES(name, T, IDENTITY, OP)                                          \
+    static void rows_##name(const T *x, T *y, int64_t length, int64_t inner,  \
+                            int64_t step, bool exclusive)                     \
+    {                                                                         \
+        const int64_t behind = exclusive ? step : 0;                          \
+                                                                              \
+        for (int64_t i = 0; i < inner; i++)                                   \
+            y[i] = exclusive ? IDENTITY : x[i];                               \
+        for (int64_t n = 1; n < length; n++) {                                \
+            y += step;                                                        \
+            x += step;                                                        \
+            for (int64_t i = 0; i < inner; i++)                               \
+                y[i] = OP(T, y[i - step], x[i - behind]);                     \
+        }                                                                     \
+    }                                                                         \
+                                                                              \
+    static void name(void *arg, int64_t begin, int64_t end)                   \
+    {                                                                         \
+        const struct scan *s = arg;                                           \
+        int64_t step = s->d.reverse ? -s->inner : s->inner;                   \
+        int64_t first = s->d.reverse ? (s->length - 1) * s->inner : 0;        \
+                                                                              \
+        for (int64_t o = begin; o < end; o++) {                               \
+            int64_t at = o * s->length * s->inner + first;                    \
+            const T *x = (const T *)s->x + at;                                \
+            T *y = (T *)s->y + at;                                            \
+                                                                              \
+            if (s->inner == 1)                                                \
+                line_##name(x, y, s->length, step, s->d.exclusive);           \
+            else                                                              \
+                rows_##name(x, y, s->length, s->inner, step, s->d.exclusive); \
+        }                                                                     \
     }
 
 #define INT_ADD(T, a, b) ((T)((uint64_t)(a) + (uint64_t)(b)))
@@ -98,16 +129,73 @@ TFD_HALF_DTYPES(LOG_SUM_NARROW)
 #define LOG_HALF(T, a, b) log_sum_HALF(a, b)
 #define LOG_BFLOAT16(T, a, b) log_sum_BFLOAT16(a, b)
 
-SCAN(log_FLOAT, float, -INFINITY, LOG_FLOAT)
-SCAN(log_DOUBLE, double, -INFINITY, LOG_DOUBLE)
-SCAN(log_HALF, tfd_half, tfd_half_from_float(-INFINITY), LOG_HALF)
-SCAN(log_BFLOAT16, tfd_bfloat16, tfd_bfloat16_from_float(-INFINITY),
-     LOG_BFLOAT16)
+#define LOG_SCANS(X)                                                  \
+    X(log_FLOAT, float, -INFINITY, LOG_FLOAT)                         \
+    X(log_DOUBLE, double, -INFINITY, LOG_DOUBLE)                      \
+    X(log_HALF, tfd_half, tfd_half_from_float(-INFINITY), LOG_HALF)   \
+    X(log_BFLOAT16, tfd_bfloat16, tfd_bfloat16_from_float(-INFINITY), \
+      LOG_BFLOAT16)
 
-TFD_INT_ROWS(INT_SCANS, SCAN)
-TFD_FLOAT_ROWS(FLOAT_SCANS, SCAN)
-TFD_HALF_ROWS(HALF_SCANS, SCAN)
-TFD_COMPLEX_ROWS(COMPLEX_SCANS, SCAN)
+LOG_SCANS(LINE)
+TFD_INT_ROWS(INT_SCANS, LINE)
+TFD_FLOAT_ROWS(FLOAT_SCANS, LINE)
+TFD_COMPLEX_ROWS(COMPLEX_SCANS, LINE)
+HALF_SCANS(LINE, BFLOAT16, tfd_bfloat16)
+HALF_SCANS(LINE, usual, tfd_half)
+
+#if defined(__x86_64__)
+
+/* A processor's own conversions, whose bits are the same.  Each number waits
+ * for the one before, which so stays in one kind of register. */
+#define CONVERTED __attribute__((target(TFD_SIMD_F16C)))
+/* One by one in a register, which no move to another kind of register delays.
+ */
+#define CONVERTED_LINE(name, IDENTITY, OP)                                    \
+    CONVERTED static void line_##name(const tfd_half *x, tfd_half *y,         \
+                                      int64_t length, int64_t step,           \
+                                      bool exclusive)                         \
+    {                                                                         \
+        const int64_t behind = exclusive ? step : 0;                          \
+        __m128i last = _mm_cvtsi32_si128(exclusive ? IDENTITY : *x);          \
+                                                                              \
+        *y = (tfd_half)_mm_cvtsi128_si32(last);                               \
+        for (int64_t n = 1; n < length; n++) {                                \
+            y += step;                                                        \
+            x += step;                                                        \
+            last =                                                            \
+                _mm_cvtps_ph(OP(_mm_cvtph_ps(last),                           \
+                                _mm_cvtph_ps(_mm_cvtsi32_si128(x[-behind]))), \
+                             _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);  \
+            *y = (tfd_half)_mm_cvtsi128_si32(last);                           \
+        }                                                                     \
+    }
+
+CONVERTED_LINE(sum_converted, tfd_half_from_float(0), _mm_add_ss)
+CONVERTED_LINE(product_converted, tfd_half_from_float(1), _mm_mul_ss)
+#define HALF_LINE(name)                                                        \
+    static void line_##name##_HALF(const tfd_half *x, tfd_half *y,             \
+                                   int64_t length, int64_t step,               \
+                                   bool exclusive)                             \
+    {                                                                          \
+        (tfd_simd_has_f16c() ? line_##name##_converted : line_##name##_usual)( \
+            x, y, length, step, exclusive);                                    \
+    }
+
+HALF_LINE(sum)
+HALF_LINE(product)
+
+#else
+
+#define line_sum_HALF line_sum_usual
+#define line_product_HALF line_product_usual
+
+#endif
+
+LOG_SCANS(LINES)
+TFD_INT_ROWS(INT_SCANS, LINES)
+TFD_FLOAT_ROWS(FLOAT_SCANS, LINES)
+TFD_COMPLEX_ROWS(COMPLEX_SCANS, LINES)
+TFD_HALF_ROWS(HALF_SCANS, LINES)
 
 enum tfd_code tfd_cumulative_prepare(const struct tfd_prepare *p, void *state,
                                      struct tfd_status *st)
