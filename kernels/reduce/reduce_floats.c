@@ -1,5 +1,6 @@
 /*
- * reduce_floats.c - Sum Mean Prod L2Loss of float and double.
+ * reduce_floats.c - Sum Mean Prod L2Loss of float and double, and the loops of
+ * Sum and Mean of bfloat16.
  *
  * A run goes into eight vectors of 16 bytes, which every processor has; these
  * are joined at the end.  Sums of floats are made of vectors of floats, which
@@ -12,6 +13,7 @@
  */
 #include "kernels/reduce/reduce.h"
 
+#include "common/base/half.h"
 #include "kernels/reduce/reduce_floats.h"
 #include "kernels/reduce/reduce_loops.h"
 
@@ -53,7 +55,45 @@ typedef double half_double __attribute__((vector_size(LONG_BYTES / 2)));
 typedef uint64_t half_bits __attribute__((vector_size(LONG_BYTES / 2)));
 typedef float quarter_float __attribute__((vector_size(LONG_BYTES / 4)));
 
-#define PER_HALF(T) (PER_LONG(T) / 2)
+/* bfloat16, which are the upper halves of floats, two to a word. */
+typedef uint32_t long_float_words __attribute__((vector_size(LONG_BYTES)));
+typedef uint32_t half_float_words __attribute__((vector_size(LONG_BYTES / 2)));
+typedef uint16_t narrow_float __attribute__((vector_size(8)));
+typedef uint32_t vector_float_words __attribute__((vector_size(16)));
+
+/* Vector i of what lies at x, whose elements are E.  LONG_: a long one, HALF_:
+ * halves of those.  Of bfloat16 a long vector has the lower ones of words, and
+ * the next the upper ones. */
+#define LONG_float(V, out, x, i) \
+    memcpy(&(out), (x) + (i) * (int)(sizeof(V) / sizeof(*(x))), sizeof(out))
+#define LONG_double LONG_float
+#define HALF_float LONG_float
+#define HALF_double LONG_float
+#define SHORT_float LONG_float
+#define SHORT_double LONG_float
+#define HALF_OF_WORDS(V, out, at, upper)                                   \
+    do {                                                                   \
+        V##_words words;                                                   \
+                                                                           \
+        memcpy(&words, at, sizeof(words));                                 \
+        (out) = (V)((upper) ? words & UINT32_C(0xffff0000) : words << 16); \
+    } while (0)
+#define LONG_tfd_bfloat16(V, out, x, i) \
+    HALF_OF_WORDS(V, out, (x) + (i) / 2 * 32, (i) % 2)
+#define HALF_tfd_bfloat16(V, out, x, i) \
+    HALF_OF_WORDS(V, out, (x) + (i) / 4 * 32 + (i) % 2 * 16, (i) / 2 % 2)
+#define SHORT_tfd_bfloat16(V, out, x, i)                                    \
+    do {                                                                    \
+        narrow_float narrow;                                                \
+                                                                            \
+        memcpy(&narrow, (x) + 4 * (i), sizeof(narrow));                     \
+        (out) =                                                             \
+            (V)(__builtin_convertvector(narrow, vector_float_words) << 16); \
+    } while (0)
+#define ITEM_float(x) (x)
+#define ITEM_double(x) (x)
+#define ITEM_tfd_bfloat16(x) tfd_bfloat16_to_float(x)
+
 #define HALVES (2 * LONGS)
 
 /* The lanes of a long vector of doubles where no register holds one: a
@@ -92,17 +132,23 @@ struct halves {
 
 /* ---- Runs and rows ------------------------------------------------------- */
 
-/* n elements from x, folded into one double.  TERM: of an element; JOIN: two
- * of them.  FIRST is what nothing folds to. */
-#define FOLD_RUN(id, T, TERM, JOIN, WIDE, FIRST, STEPS, ROWS)                  \
+/* n elements from x, of type E and folded as T, into one double.  TERM: of an
+ * element; JOIN: two of them.  FIRST is what nothing folds to. */
+#define FOLD_RUN(id, E, T, TERM, JOIN, WIDE, FIRST, STEPS, ROWS)               \
+    TFD_FOLD_INLINE T item_##id(E x)                                           \
+    {                                                                          \
+        const T item = ITEM_##E(x);                                            \
+                                                                               \
+        return TERM(item);                                                     \
+    }                                                                          \
     static const double first_of_##id = FIRST;                                 \
     /* A TFD_FOLD_STEP, for what is left of a run. */                          \
-    TFD_FOLD_INLINE const T *step_##id(const T *x, half_double *ends)          \
+    TFD_FOLD_INLINE const E *step_##id(const E *x, half_double *ends)          \
     {                                                                          \
         vector_##T v[TFD_FOLD_VECTORS];                                        \
                                                                                \
-        for (int i = 0; i < TFD_FOLD_VECTORS; i++, x += TFD_PER_VECTOR(T)) {   \
-            v[i] = vector_##T##_load(x);                                       \
+        for (int i = 0; i < TFD_FOLD_VECTORS; i++) {                           \
+            SHORT_##E(vector_##T, v[i], x, i);                                 \
             v[i] = TERM(v[i]);                                                 \
         }                                                                      \
         for (int i = 0; i < 4; i++)                                            \
@@ -110,56 +156,60 @@ struct halves {
         v[0] = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                       \
         for (int i = 0; i < TFD_PER_VECTOR(T); i++)                            \
             (*ends)[i] = JOIN((*ends)[i], (double)v[0][i]);                    \
-        return x;                                                              \
+        return x + TFD_FOLD_STEP(T);                                           \
     }                                                                          \
                                                                                \
     /* `steps` times LONGS vectors, whose lanes go into those of `wide`. */    \
-    TFD_FOLD_INLINE const T *whole_##id(const T *x, int64_t steps,             \
+    TFD_FOLD_INLINE const E *whole_##id(const E *x, int64_t steps,             \
                                         long_double *wide)                     \
     {                                                                          \
         long_##T v[LONGS], in;                                                 \
         long_double all;                                                       \
                                                                                \
-        for (int i = 0; i < LONGS; i++, x += PER_LONG(T)) {                    \
-            memcpy(&in, x, sizeof(in));                                        \
+        for (int i = 0; i < LONGS; i++) {                                      \
+            LONG_##E(long_##T, in, x, i);                                      \
             v[i] = TERM(in);                                                   \
         }                                                                      \
-        for (int64_t s = 1; s < steps; s++)                                    \
-            for (int i = 0; i < LONGS; i++, x += PER_LONG(T)) {                \
-                memcpy(&in, x, sizeof(in));                                    \
+        for (int64_t s = 1; s < steps; s++) {                                  \
+            x += LONGS * PER_LONG(T);                                          \
+            for (int i = 0; i < LONGS; i++) {                                  \
+                LONG_##E(long_##T, in, x, i);                                  \
                 v[i] = JOIN(v[i], TERM(in));                                   \
             }                                                                  \
+        }                                                                      \
         in = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                         \
         WIDEN_##T(all, in, JOIN);                                              \
         *wide = WIDE(*wide, all, long);                                        \
-        return x;                                                              \
+        return x + LONGS * PER_LONG(T);                                        \
     }                                                                          \
                                                                                \
     /* The same in halves of vectors. */                                       \
-    TFD_FOLD_INLINE const T *halves_##id(const T *x, int64_t steps,            \
+    TFD_FOLD_INLINE const E *halves_##id(const E *x, int64_t steps,            \
                                          struct halves *wide)                  \
     {                                                                          \
         half_##T v[HALVES], in, low, high;                                     \
         struct halves all;                                                     \
                                                                                \
-        for (int i = 0; i < HALVES; i++, x += PER_HALF(T)) {                   \
-            memcpy(&in, x, sizeof(in));                                        \
+        for (int i = 0; i < HALVES; i++) {                                     \
+            HALF_##E(half_##T, in, x, i);                                      \
             v[i] = TERM(in);                                                   \
         }                                                                      \
-        for (int64_t s = 1; s < steps; s++)                                    \
-            for (int i = 0; i < HALVES; i++, x += PER_HALF(T)) {               \
-                memcpy(&in, x, sizeof(in));                                    \
+        for (int64_t s = 1; s < steps; s++) {                                  \
+            x += LONGS * PER_LONG(T);                                          \
+            for (int i = 0; i < HALVES; i++) {                                 \
+                HALF_##E(half_##T, in, x, i);                                  \
                 v[i] = JOIN(v[i], TERM(in));                                   \
             }                                                                  \
+        }                                                                      \
         low = JOIN(JOIN(v[0], v[4]), JOIN(v[2], v[6]));                        \
         high = JOIN(JOIN(v[1], v[5]), JOIN(v[3], v[7]));                       \
         WIDEN_HALVES_##T(all, low, high, JOIN);                                \
         wide->low = WIDE(wide->low, all.low, half);                            \
         wide->high = WIDE(wide->high, all.high, half);                         \
-        return x;                                                              \
+        return x + LONGS * PER_LONG(T);                                        \
     }                                                                          \
                                                                                \
-    TFD_FOLD_INLINE const T *all_whole_##id(const T *x, int64_t rest,          \
+    TFD_FOLD_INLINE const E *all_whole_##id(const E *x, int64_t rest,          \
                                             half_double *ends)                 \
     {                                                                          \
         long_double wide = {FIRST, FIRST, FIRST, FIRST,                        \
@@ -171,7 +221,7 @@ struct halves {
         return x;                                                              \
     }                                                                          \
                                                                                \
-    TFD_FOLD_INLINE const T *all_halves_##id(const T *x, int64_t rest,         \
+    TFD_FOLD_INLINE const E *all_halves_##id(const E *x, int64_t rest,         \
                                              half_double *ends)                \
     {                                                                          \
         struct halves wide = {{FIRST, FIRST, FIRST, FIRST},                    \
@@ -183,10 +233,10 @@ struct halves {
         return x;                                                              \
     }                                                                          \
                                                                                \
-    TFD_FOLD_INLINE double long_##id(const T *x, int64_t n, int size)          \
+    TFD_FOLD_INLINE double long_##id(const E *x, int64_t n, int size)          \
     {                                                                          \
         const int64_t whole = n / (LONGS * PER_LONG(T));                       \
-        const T *end = x + n;                                                  \
+        const E *end = x + n;                                                  \
         half_double ends;                                                      \
                                                                                \
         x = size == LONG_BYTES ? all_whole_##id(x, whole, &ends)               \
@@ -195,18 +245,18 @@ struct halves {
             x = step_##id(x, &ends);                                           \
         for (; end - x >= 4; x += 4)                                           \
             for (int i = 0; i < 4; i++)                                        \
-                ends[i] = JOIN(ends[i], (double)TERM(x[i]));                   \
+                ends[i] = JOIN(ends[i], (double)item_##id(x[i]));              \
         for (int i = 0; i < end - x; i++)                                      \
-            ends[i] = JOIN(ends[i], (double)TERM(x[i]));                       \
+            ends[i] = JOIN(ends[i], (double)item_##id(x[i]));                  \
         return JOIN(JOIN(ends[0], ends[2]), JOIN(ends[1], ends[3]));           \
     }                                                                          \
                                                                                \
-    TFD_FOLD_INLINE double short_##id(const T *x, int64_t n)                   \
+    TFD_FOLD_INLINE double short_##id(const E *x, int64_t n)                   \
     {                                                                          \
-        double one = (FIRST);                                                  \
+        double one = first_of_##id;                                            \
                                                                                \
         for (int64_t i = 0; i < n; i++)                                        \
-            one = JOIN(one, (double)TERM(x[i]));                               \
+            one = JOIN(one, (double)item_##id(x[i]));                          \
         return one;                                                            \
     }                                                                          \
                                                                                \
@@ -216,7 +266,7 @@ struct halves {
         double *acc = f->acc;                                                  \
                                                                                \
         *acc =                                                                 \
-            JOIN(*acc, long_##id((const T *)f->x + begin, end - begin, size)); \
+            JOIN(*acc, long_##id((const E *)f->x + begin, end - begin, size)); \
     }                                                                          \
     TFD_WIDTH_CLONES(run_##id)
 
@@ -241,25 +291,25 @@ TFD_FOLD_INLINE bool is_far(const struct tfd_fold *f, int64_t row)
 }
 
 /* Sixteen rows are added up before they go into an accumulator. */
-#define FOLD_COLUMNS(id, T, TERM, JOIN, WIDE, FIRST, STEPS, ROWS)              \
+#define FOLD_COLUMNS(id, E, T, TERM, JOIN, WIDE, FIRST, STEPS, ROWS)           \
     TFD_SIMD_LOOP(columns_##id)                                                \
     {                                                                          \
         const struct tfd_fold *f = arg;                                        \
         const int64_t s = f->stride;                                           \
-        const T *restrict x = f->x;                                            \
+        const E *restrict x = f->x;                                            \
         double *restrict acc = f->acc;                                         \
         const bool far =                                                       \
-            end - begin == s && is_far(f, s * (int64_t)sizeof(T));             \
+            end - begin == s && is_far(f, s * (int64_t)sizeof(E));             \
         int64_t r = 0;                                                         \
                                                                                \
         for (; f->rows - r >= 16 && (ROWS) == 16; r += 16, x += 16 * s) {      \
             if (far && f->rows - r >= 32)                                      \
-                ask_ahead(x + 16 * s, 16 * s * (int64_t)sizeof(T));            \
+                ask_ahead(x + 16 * s, 16 * s * (int64_t)sizeof(E));            \
             for (int64_t j = begin; j < end; j++) {                            \
-                T a = TFD_FOLD_FOUR(x + j, s, TERM, JOIN);                     \
-                T b = TFD_FOLD_FOUR(x + j + 4 * s, s, TERM, JOIN);             \
-                T c = TFD_FOLD_FOUR(x + j + 8 * s, s, TERM, JOIN);             \
-                T d = TFD_FOLD_FOUR(x + j + 12 * s, s, TERM, JOIN);            \
+                T a = TFD_FOLD_FOUR(x + j, s, item_##id, JOIN);                \
+                T b = TFD_FOLD_FOUR(x + j + 4 * s, s, item_##id, JOIN);        \
+                T c = TFD_FOLD_FOUR(x + j + 8 * s, s, item_##id, JOIN);        \
+                T d = TFD_FOLD_FOUR(x + j + 12 * s, s, item_##id, JOIN);       \
                                                                                \
                 a = JOIN(JOIN(a, b), JOIN(c, d));                              \
                 acc[j] = JOIN(acc[j], (double)a);                              \
@@ -267,11 +317,11 @@ TFD_FOLD_INLINE bool is_far(const struct tfd_fold *f, int64_t row)
         }                                                                      \
         for (; f->rows - r >= 4; r += 4, x += 4 * s)                           \
             for (int64_t j = begin; j < end; j++)                              \
-                acc[j] =                                                       \
-                    JOIN(acc[j], (double)TFD_FOLD_FOUR(x + j, s, TERM, JOIN)); \
+                acc[j] = JOIN(                                                 \
+                    acc[j], (double)TFD_FOLD_FOUR(x + j, s, item_##id, JOIN)); \
         for (; r < f->rows; r++, x += s)                                       \
             for (int64_t j = begin; j < end; j++)                              \
-                acc[j] = JOIN(acc[j], (double)TERM(x[j]));                     \
+                acc[j] = JOIN(acc[j], (double)item_##id(x[j]));                \
     }                                                                          \
     TFD_SIMD_CLONES(columns_##id)
 
@@ -280,10 +330,12 @@ TFD_FOLD_INLINE bool is_far(const struct tfd_fold *f, int64_t row)
 #define DIVIDE(T, acc, n) ((T)((acc) / (double)(n)))
 #define HALVE(T, acc, n) ((T)((acc) / 2))
 
-#define FOLDS(X, name, T)                                                    \
-    X(sum_##name, T, TFD_FOLD_ITSELF, ADD, ADD_WIDE, 0, SUM_STEPS, FEW_ROWS) \
-    X(loss_##name, T, SQUARE, ADD, ADD_WIDE, 0, SUM_STEPS, FEW_ROWS)         \
-    X(prod_##name, T, TFD_FOLD_ITSELF, MUL, MUL_##name, 1, PRODUCT_STEPS, 4)
+#define SUM_FOLD(X, id, E, T) \
+    X(id, E, T, TFD_FOLD_ITSELF, ADD, ADD_WIDE, 0, SUM_STEPS, FEW_ROWS)
+#define FOLDS(X, name, T)                                               \
+    SUM_FOLD(X, sum_##name, T, T)                                       \
+    X(loss_##name, T, T, SQUARE, ADD, ADD_WIDE, 0, SUM_STEPS, FEW_ROWS) \
+    X(prod_##name, T, T, TFD_FOLD_ITSELF, MUL, MUL_##name, 1, PRODUCT_STEPS, 4)
 #define SLABS(X, name, T)                  \
     X(sum_##name, T, TFD_FOLD_ITSELF, ADD) \
     X(loss_##name, T, SQUARE, ADD)         \
@@ -316,3 +368,25 @@ TFD_FLOAT_ROWS(OUTPUTS, TFD_FOLD_ROWS)
 TFD_FLOAT_ROWS(OUTPUTS, TFD_FOLD_SLABS)
 TFD_FLOAT_ROWS(ENDS, TFD_REDUCE_FINISH)
 TFD_FLOAT_ROWS(REDUCERS, TFD_FLOAT_REDUCER)
+
+/* ---- bfloat16 ------------------------------------------------------------ */
+
+/* Widened in registers: for every processor that is a shift. */
+#define CUT_NARROW(T, acc, n) T##_from_float((float)(acc))
+#define DIVIDE_NARROW(T, acc, n) T##_from_float((float)((acc) / (double)(n)))
+
+SUM_FOLD(FOLD_RUN, sum_BFLOAT16, tfd_bfloat16, float)
+SUM_FOLD(FOLD_COLUMNS, sum_BFLOAT16, tfd_bfloat16, float)
+TFD_FOLD_ROWS(sum_BFLOAT16, tfd_bfloat16, sum_BFLOAT16, CUT_NARROW)
+TFD_FOLD_ROWS(mean_BFLOAT16, tfd_bfloat16, sum_BFLOAT16, DIVIDE_NARROW)
+
+#define PUBLIC(part, loop)                                                 \
+    void tfd_reduce_bfloat16_##part(void *arg, int64_t begin, int64_t end) \
+    {                                                                      \
+        loop(arg, begin, end);                                             \
+    }
+
+PUBLIC(run, run_sum_BFLOAT16)
+PUBLIC(columns, columns_sum_BFLOAT16)
+PUBLIC(sums, rows_sum_BFLOAT16)
+PUBLIC(means, rows_mean_BFLOAT16)

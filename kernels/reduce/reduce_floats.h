@@ -19,4 +19,11 @@
 
 TFD_FLOAT_DTYPES(TFD_REDUCE_FLOATS)
 
+/* Loops of reducers that sum up bfloat16 in doubles, as those of floats:
+ * `sums` and `means` are loops over rows. */
+void tfd_reduce_bfloat16_run(void *arg, int64_t begin, int64_t end);
+void tfd_reduce_bfloat16_columns(void *arg, int64_t begin, int64_t end);
+void tfd_reduce_bfloat16_sums(void *arg, int64_t begin, int64_t end);
+void tfd_reduce_bfloat16_means(void *arg, int64_t begin, int64_t end);
+
 #endif

@@ -3,7 +3,8 @@
  *
  * A block of elements is widened to floats that stay in the first cache, and
  * goes through the loops for floats (reduce_floats.c) into the same
- * accumulators, which are doubles.  What comes out is rounded once.
+ * accumulators, which are doubles.  What comes out is rounded once.  Sums of
+ * bfloat16 are widened in registers by loops that lie with those for floats.
  *
  * Which floats are added up with which depends on the place alone, so the bits
  * do not depend on the number of threads.
@@ -169,11 +170,29 @@ static void fold_slabs(const struct halves *h, const struct tfd_fold_whole *f,
 #define HALVE(T, acc, n) T##_from_float((float)((acc) / 2))
 
 /* SLAB: rows of a slab at most, STRIP_ROWS or less. */
+#define REDUCER_BY(id, name, FIRST, SLAB, RUN, COLUMNS, ROWS)              \
+    static const double first_##id##_##name = FIRST;                       \
+    static const struct halves halves_##id##_##name = {                    \
+        TFD_##name, &tfd_reduce_##id##_FLOAT, finish_##id##_##name};       \
+    static void slabs_##id##_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                      \
+        fold_slabs(&halves_##id##_##name, arg, begin, end);                \
+    }                                                                      \
+    const struct tfd_reducer tfd_reduce_##id##_##name = {                  \
+        .acc_size = sizeof(double),                                        \
+        .identity = &first_##id##_##name,                                  \
+        .run = (RUN),                                                      \
+        .columns = (COLUMNS),                                              \
+        .merge = merge_##id##_##name,                                      \
+        .finish = finish_##id##_##name,                                    \
+        .rows = (ROWS),                                                    \
+        .slabs = slabs_##id##_##name,                                      \
+        .slab_rows = (SLAB),                                               \
+        .element_ps = 200, /* with vectors, from a second cache */         \
+    };
+
 #define REDUCER(id, name, FIRST, SLAB)                                       \
-    static const double first_##id##_##name = FIRST;                         \
-    static const struct halves halves_##id##_##name = {                      \
-        TFD_##name, &tfd_reduce_##id##_FLOAT, finish_##id##_##name};         \
-                                                                             \
+    static const struct halves halves_##id##_##name;                         \
     static void run_##id##_##name(void *arg, int64_t begin, int64_t end)     \
     {                                                                        \
         fold_run(&halves_##id##_##name, arg, begin, end);                    \
@@ -186,22 +205,8 @@ static void fold_slabs(const struct halves *h, const struct tfd_fold_whole *f,
     {                                                                        \
         fold_rows(&halves_##id##_##name, arg, begin, end);                   \
     }                                                                        \
-    static void slabs_##id##_##name(void *arg, int64_t begin, int64_t end)   \
-    {                                                                        \
-        fold_slabs(&halves_##id##_##name, arg, begin, end);                  \
-    }                                                                        \
-    const struct tfd_reducer tfd_reduce_##id##_##name = {                    \
-        .acc_size = sizeof(double),                                          \
-        .identity = &first_##id##_##name,                                    \
-        .run = run_##id##_##name,                                            \
-        .columns = columns_##id##_##name,                                    \
-        .merge = merge_##id##_##name,                                        \
-        .finish = finish_##id##_##name,                                      \
-        .rows = rows_##id##_##name,                                          \
-        .slabs = slabs_##id##_##name,                                        \
-        .slab_rows = (SLAB),                                                 \
-        .element_ps = 200, /* with vectors, from a second cache */           \
-    };
+    REDUCER_BY(id, name, FIRST, SLAB, run_##id##_##name,                     \
+               columns_##id##_##name, rows_##id##_##name)
 
 #define MERGES(X, name, T)      \
     X(sum_##name, double, ADD)  \
@@ -214,11 +219,15 @@ static void fold_slabs(const struct halves *h, const struct tfd_fold_whole *f,
     X(loss_##name, T, double, HALVE)  \
     X(prod_##name, T, double, CUT)
 #define REDUCERS(X, name, T)     \
-    X(sum, name, 0, STRIP_ROWS)  \
-    X(mean, name, 0, STRIP_ROWS) \
     X(loss, name, 0, STRIP_ROWS) \
     X(prod, name, 1, 4)
 
 TFD_HALF_ROWS(MERGES, TFD_REDUCE_MERGE)
 TFD_HALF_ROWS(ENDS, TFD_REDUCE_FINISH)
 TFD_HALF_ROWS(REDUCERS, REDUCER)
+REDUCER(sum, HALF, 0, STRIP_ROWS)
+REDUCER(mean, HALF, 0, STRIP_ROWS)
+REDUCER_BY(sum, BFLOAT16, 0, STRIP_ROWS, tfd_reduce_bfloat16_run,
+           tfd_reduce_bfloat16_columns, tfd_reduce_bfloat16_sums)
+REDUCER_BY(mean, BFLOAT16, 0, STRIP_ROWS, tfd_reduce_bfloat16_run,
+           tfd_reduce_bfloat16_columns, tfd_reduce_bfloat16_means)
