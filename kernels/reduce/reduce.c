@@ -3,10 +3,10 @@
  * and L2Loss = sum(t ^ 2) / 2.
  *
  * float and double are folded in reduce_floats.c and reduce_extremes.c, int32
- * and int64 in reduce_ints.c, and halves but for Max and Min in
- * reduce_halves.c. Here accumulators are 64 bits for integers, cut to the type
- * at the end (Sum and Prod wrap, Mean does not, as in TensorFlow).  Max and Min
- * give NaN when there is one.
+ * and int64 in reduce_ints.c, halves in reduce_halves.c and reduce_orders.c,
+ * bools in reduce_bools.c.  Here accumulators are 64 bits for integers, cut to
+ * the type at the end (Sum and Prod wrap, Mean does not, as in TensorFlow). Max
+ * and Min give NaN when there is one.
  */
 #include "kernels/core/families.h"
 
@@ -17,6 +17,7 @@
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/reduce/reduce_bools.h"
 #include "kernels/reduce/reduce_floats.h"
 #include "kernels/reduce/reduce_grad.h"
 #include "kernels/reduce/reduce_halves.h"
@@ -214,111 +215,6 @@ ORDER_TYPES(ORDER_FOLDS, FOLDING)
 ORDER_TYPES(ORDER_ENDS, TFD_REDUCE_FINISH)
 ORDER_TYPES(ORDER_REDUCERS, REDUCER)
 
-/* Halves are compared as integers of the same order, NaN beyond infinity.  Of
- * the two zeros the negative one is the smaller. */
-static inline int16_t order_of(tfd_half x)
-{
-    int16_t bits = (int16_t)x;
-
-    return (int16_t)(bits ^ (bits < 0 ? INT16_MAX : 0));
-}
-
-/* INFINITE: the bits of infinity. */
-#define DEFINE_NARROW_ORDER(name, T, INFINITE)                               \
-    static inline int16_t max_of_##name(int16_t acc, T x)                    \
-    {                                                                        \
-        int16_t order =                                                      \
-            (x & INT16_MAX) > (INFINITE) ? (int16_t)INT16_MAX : order_of(x); \
-                                                                             \
-        return MAX(acc, order);                                              \
-    }                                                                        \
-    static inline int16_t min_of_##name(int16_t acc, T x)                    \
-    {                                                                        \
-        int16_t order =                                                      \
-            (x & INT16_MAX) > (INFINITE) ? (int16_t)INT16_MIN : order_of(x); \
-                                                                             \
-        return MIN(acc, order);                                              \
-    }
-
-#define FROM_ORDER(T, acc, n) ((T)order_of((T)(acc)))
-#define NARROW_TYPES(ROWS, X)       \
-    ROWS(X, HALF, tfd_half, 0x7c00) \
-    ROWS(X, BFLOAT16, tfd_bfloat16, 0x7f80)
-
-#define NARROW_FOLDS(X, name, T, INFINITE)                                    \
-    X(ORDER_LANES, max_##name, T, int16_t, -(INFINITE)-1, max_of_##name, MAX) \
-    X(ORDER_LANES, min_##name, T, int16_t, INFINITE, min_of_##name, MIN)
-#define NARROW_ENDS(X, name, T, INFINITE) \
-    X(max_##name, T, int16_t, FROM_ORDER) \
-    X(min_##name, T, int16_t, FROM_ORDER)
-#define NARROW_REDUCERS(X, name, T, INFINITE) \
-    X(max_##name, max_##name, int16_t)        \
-    X(min_##name, min_##name, int16_t)
-
-DEFINE_NARROW_ORDER(HALF, tfd_half, 0x7c00)
-DEFINE_NARROW_ORDER(BFLOAT16, tfd_bfloat16, 0x7f80)
-NARROW_TYPES(NARROW_FOLDS, FOLDING)
-NARROW_TYPES(NARROW_ENDS, TFD_REDUCE_FINISH)
-NARROW_TYPES(NARROW_REDUCERS, REDUCER)
-
-/* ---- All, Any ------------------------------------------------------------ */
-
-#define AND(acc, x) ((tfd_bool)((acc) & (x)))
-#define OR(acc, x) ((tfd_bool)((acc) | (x)))
-
-FOLDING(SUM_LANES, all, tfd_bool, tfd_bool, 1, AND, AND)
-FOLDING(SUM_LANES, any, tfd_bool, tfd_bool, 0, OR, OR)
-TFD_REDUCE_FINISH(all, tfd_bool, tfd_bool, CUT)
-TFD_REDUCE_FINISH(any, tfd_bool, tfd_bool, CUT)
-
-/* Whole rows, eight elements at a time. */
-#define BOOL_ROWS(id, OP)                                            \
-    static inline tfd_bool row_of_##id(const tfd_bool *x, int64_t n) \
-    {                                                                \
-        uint64_t word, both;                                         \
-        tfd_bool one = init_##id;                                    \
-        int64_t i = 0;                                               \
-                                                                     \
-        memset(&both, init_##id, sizeof(both));                      \
-        for (; n - i >= 8; i += 8) {                                 \
-            memcpy(&word, x + i, sizeof(word));                      \
-            both = OP(both, word);                                   \
-        }                                                            \
-        both = OP(both, both >> 32);                                 \
-        both = OP(both, both >> 16);                                 \
-        both = OP(both, both >> 8);                                  \
-        for (; i < n; i++)                                           \
-            one = (tfd_bool)OP(one, x[i]);                           \
-        return (tfd_bool)OP(one, both);                              \
-    }                                                                \
-                                                                     \
-    static void rows_##id(void *arg, int64_t begin, int64_t end)     \
-    {                                                                \
-        const struct tfd_fold_whole *f = arg;                        \
-        const tfd_bool *x = f->x;                                    \
-        tfd_bool *y = f->y;                                          \
-                                                                     \
-        for (int64_t r = begin; r < end; r++)                        \
-            y[r] = row_of_##id(x + r * f->length, f->length);        \
-    }                                                                \
-                                                                     \
-    static const struct tfd_reducer id = {                           \
-        .acc_size = sizeof(tfd_bool),                                \
-        .identity = &init_##id,                                      \
-        .run = run_##id,                                             \
-        .columns = columns_##id,                                     \
-        .merge = merge_##id,                                         \
-        .finish = finish_##id,                                       \
-        .rows = rows_##id,                                           \
-        .element_ps = BOOL_PS,                                       \
-    };
-
-#define BOOL_PS 50
-#define BITS_AND(a, b) ((a) & (b))
-#define BITS_OR(a, b) ((a) | (b))
-BOOL_ROWS(all, BITS_AND)
-BOOL_ROWS(any, BITS_OR)
-
 /* ---- EuclideanNorm ------------------------------------------------------- */
 
 /* Of a sum of squares that was cut to its type. */
@@ -443,9 +339,9 @@ TFD_HALF_DTYPES(COMPUTE_APART_SUMS)
 HERE(COMPUTE_SUMS)
 HERE(COMPUTE_ORDERS)
 TFD_COMPLEX_DTYPES(COMPUTE_SUMS)
-TFD_HALF_DTYPES(COMPUTE_ORDERS)
-COMPUTE(all)
-COMPUTE(any)
+TFD_HALF_DTYPES(COMPUTE_APART_ORDERS)
+COMPUTE_BY(all, tfd_reduce_all)
+COMPUTE_BY(any, tfd_reduce_any)
 
 #define COMPUTE_NORM(name, number, T) COMPUTE(norm_##name)
 TFD_REAL_DTYPES(COMPUTE_NORM)
