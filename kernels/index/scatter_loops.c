@@ -391,7 +391,8 @@ void tfd_scatter_move(struct tfd_kctx *k, const struct tfd_scatter *s,
         return;
     m.shards = shards_of_rows(k, s, size);
     if (m.shards == 1)
-        tfd_rows_scatter(size, type)(s->to, s->by, size, rows, s->count);
+        tfd_rows_scatter_into((size_t)s->limit * size, size,
+                              type)(s->to, s->by, size, rows, s->count);
     else
         tfd_kctx_parallel(k, m.shards, SHARD_NS, move_shards, &m);
 }

@@ -34,6 +34,7 @@ WORD(uint64_t) word8;
 typedef uint64_t word16 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint64_t word32 __attribute__((vector_size(32), aligned(1), may_alias));
 #define WORD_MAX 32
+#define MANY_MAX 2048 /* bytes of a row that is moved without a call */
 
 INLINE void fetch_read(const char *row, size_t size)
 {
@@ -173,6 +174,67 @@ static const struct width *width_of(size_t size, enum tfd_dtype index)
     while (w->up_to < size)
         w++;
     return w;
+}
+
+/* ---- Near rows ----------------------------------------------------------- */
+
+#define NEAR (1 << 20) /* bytes that a cache of a processor's own holds */
+
+INLINE void move_many(char *to, const char *from, size_t size)
+{
+    MANY(word32, to, from, size);
+}
+
+/* A scatter of rows that MANY moves. */
+#define PLAIN(set, I)                                                          \
+    TARGET_##set static void plain_##set##_##I(                                \
+        void *to, const void *from, size_t size, const void *index, int64_t n) \
+    {                                                                          \
+        const char *x = from;                                                  \
+        char *y = to;                                                          \
+        const I *at = index;                                                   \
+                                                                               \
+        for (int64_t i = 0; i < n; i++)                                        \
+            move_many(y + (size_t)at[i] * size, x + (size_t)i * size, size);   \
+    }
+
+PLAIN(base, int16_t)
+PLAIN(base, int32_t)
+PLAIN(base, int64_t)
+#if defined(__x86_64__)
+PLAIN(avx2, int16_t)
+PLAIN(avx2, int32_t)
+PLAIN(avx2, int64_t)
+#endif
+
+#define BY_INDEX(prefix)                                              \
+    {                                                                 \
+        [INDEX_16] = prefix##_int16_t, [INDEX_32] = prefix##_int32_t, \
+        [INDEX_64] = prefix##_int64_t,                                \
+    }
+
+static tfd_rows_fn *const plains[][INDEX_END] = {
+    BY_INDEX(plain_base),
+#if defined(__x86_64__)
+    BY_INDEX(plain_avx2),
+#endif
+};
+
+static tfd_rows_fn *plain_of(enum tfd_dtype index)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return plains[1][index_type(index)];
+#endif
+    return plains[0][index_type(index)];
+}
+
+tfd_rows_fn *tfd_rows_scatter_into(size_t room, size_t size,
+                                   enum tfd_dtype index)
+{
+    if (room <= NEAR && size > 2 * WORD_MAX && size <= MANY_MAX)
+        return plain_of(index);
+    return tfd_rows_scatter(size, index);
 }
 
 tfd_rows_fn *tfd_rows_gather(size_t size, enum tfd_dtype index)

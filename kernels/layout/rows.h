@@ -25,6 +25,10 @@ typedef void tfd_rows_fn(void *to, const void *from, size_t size,
 
 tfd_rows_fn *tfd_rows_gather(size_t size, enum tfd_dtype index);
 tfd_rows_fn *tfd_rows_scatter(size_t size, enum tfd_dtype index);
+/* The same for rows that go somewhere into `room` bytes: none is prefetched
+ * where a cache holds those. */
+tfd_rows_fn *tfd_rows_scatter_into(size_t room, size_t size,
+                                   enum tfd_dtype index);
 
 /* The place of the first of n indices that is not in [0, limit); n: none. */
 int64_t tfd_rows_bad(const void *index, enum tfd_dtype dtype, int64_t n,

@@ -93,6 +93,11 @@ static void compare_once(struct memory *m, size_t size, enum tfd_dtype dtype,
     (scatter ? tfd_rows_scatter : tfd_rows_gather)(size, dtype)(to, from, size,
                                                                 m->typed, n);
     assert_memory_equal(m->to, m->expected, touched);
+    if (!scatter)
+        return;
+    memset(m->to, GUARD, touched);
+    tfd_rows_scatter_into(0, size, dtype)(to, from, size, m->typed, n);
+    assert_memory_equal(m->to, m->expected, touched);
 }
 
 static void compare_size(struct memory *m, size_t size)
