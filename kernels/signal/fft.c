@@ -4,7 +4,7 @@
  * A transform of several dimensions is one along each axis in turn, the last
  * one first; an inverse whose result is real ends with it, as only then lines
  * along it are halves of symmetric ones.  Between the axes numbers have the
- * type of the tensors; along one they are doubles (fft_plan.h).
+ * type of the tensors; fft_lines.h says what they are along one.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"

@@ -4,18 +4,19 @@
 
 #include "kernels/vector/simd.h"
 
-const struct tfd_fft_copy *tfd_fft_lanes_copy(void)
+const struct tfd_fft_copy *tfd_fft_lanes_copy(bool single)
 {
 #if defined(__x86_64__)
     if (tfd_simd_has_avx512())
-        return &tfd_fft_lanes_avx512;
-    if (__builtin_cpu_supports("avx2"))
-        return &tfd_fft_lanes_avx2;
+        return single ? &tfd_fft_lanes_avx512_single : &tfd_fft_lanes_avx512;
+    if (tfd_simd_has_fma())
+        return single ? &tfd_fft_lanes_avx2_single : &tfd_fft_lanes_avx2;
 #endif
-    return &tfd_fft_lanes_usual;
+    return single ? &tfd_fft_lanes_usual_single : &tfd_fft_lanes_usual;
 }
 
 size_t tfd_fft_lanes_memory(const struct tfd_fft_plan *p)
 {
-    return (size_t)tfd_fft_lanes_copy()->lanes * tfd_fft_lanes_arrays(p, 2);
+    return (size_t)tfd_fft_lanes_copy(p->single)->lanes *
+           tfd_fft_lanes_arrays(p, 2);
 }

@@ -5,8 +5,8 @@
  * Lines are transformed a vector full of them at once, a lane each.  A row
  * alone is taken for as many as there are lanes, of every so many'th element,
  * whose results one more pass puts together; where its length does not allow
- * that it is done number by number.  So the last bits of double precision
- * depend on how many lanes there are.
+ * that it is done number by number.  So the last bits depend on how many lanes
+ * there are, and on whether they multiply and add at once.
  *
  * Threads: any; memory is the caller's.
  */
@@ -15,7 +15,7 @@
 
 #include "kernels/signal/fft_plan.h"
 
-#define TFD_FFT_LANES_MAX 8
+#define TFD_FFT_LANES_MAX 16
 
 /* What the elements of a line are. */
 enum tfd_fft_kind {
@@ -42,8 +42,7 @@ struct tfd_fft_group {
     int count; /* lines; from.lane[] beyond repeats one */
     int64_t length;
     bool inverse; /* divided by the length, too */
-    bool is_double;
-    double *memory; /* where vectors may begin */
+    void *memory; /* where vectors may begin */
 };
 
 /* Of a processor. */
@@ -55,27 +54,35 @@ struct tfd_fft_copy {
 };
 
 extern const struct tfd_fft_copy tfd_fft_lanes_usual, tfd_fft_lanes_avx2,
-    tfd_fft_lanes_avx512;
+    tfd_fft_lanes_avx512, tfd_fft_lanes_usual_single, tfd_fft_lanes_avx2_single,
+    tfd_fft_lanes_avx512_single;
 
-const struct tfd_fft_copy *tfd_fft_lanes_copy(void);
+/* For plans of a precision, and arrays of that. */
+const struct tfd_fft_copy *tfd_fft_lanes_copy(bool single);
 
 /* Numbers in so many pairs of arrays: cells go to and fro, and a convolution's,
  * too; a row has its parts, too. */
 static inline size_t tfd_fft_lanes_arrays(const struct tfd_fft_plan *p,
                                           size_t count)
 {
-    size_t n = (size_t)p->length + 16;
-    size_t m = p->inner ? (size_t)p->inner->length + 16 : 0;
+    size_t n = (size_t)p->length + 32;
+    size_t m = p->inner ? (size_t)p->inner->length + 32 : 0;
 
     return 2 * count * (n + m);
 }
 
-/* Numbers that lanes need as memory, and each row. */
+/* Numbers that lanes need as memory. */
 size_t tfd_fft_lanes_memory(const struct tfd_fft_plan *p);
-size_t tfd_fft_row_memory(const struct tfd_fft_plan *p);
+
+/* Those of each row, in whole cells. */
+static inline size_t tfd_fft_row_memory(const struct tfd_fft_plan *p)
+{
+    const size_t cell = 2 * TFD_FFT_LANES_MAX;
+
+    return (tfd_fft_lanes_arrays(p, 4) + cell - 1) / cell * cell;
+}
 
 /* A line of numbers in double precision, in place. */
-void tfd_fft_line_run(const struct tfd_fft_plan *p, struct tfd_complex *x,
-                      struct tfd_complex *work);
+void tfd_fft_line_run(const struct tfd_fft_plan *p, void *x, void *work);
 
 #endif

@@ -3,9 +3,17 @@
 
 #if defined(__x86_64__)
 
+#include <immintrin.h>
+
+#define NUMBER double
 #define LANES 4
 #define TRANSFORM_LANES transform_4
-#define TARGET __attribute__((target("avx2")))
+#define TARGET __attribute__((target(TFD_SIMD_FMA)))
+#define SPREAD(x) ((lanes)_mm256_set1_pd(x))
+#define FUSED(a, b, c) \
+    ((lanes)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#define FUSED_MINUS(a, b, c) \
+    ((lanes)_mm256_fmsub_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 
 #include "kernels/signal/fft_rows.h"
 

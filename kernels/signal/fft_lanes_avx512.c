@@ -3,9 +3,17 @@
 
 #if defined(__x86_64__)
 
+#include <immintrin.h>
+
+#define NUMBER double
 #define LANES 8
 #define TRANSFORM_LANES transform_8
 #define TARGET __attribute__((target(TFD_SIMD_AVX512)))
+#define SPREAD(x) ((lanes)_mm512_set1_pd(x))
+#define FUSED(a, b, c) \
+    ((lanes)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#define FUSED_MINUS(a, b, c) \
+    ((lanes)_mm512_fmsub_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 
 #include "kernels/signal/fft_rows.h"
 

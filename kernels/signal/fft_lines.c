@@ -1,14 +1,16 @@
 /*
  * fft_lines.c - see fft_lines.h.
  *
- * Lines are copied to memory of a thread and to double precision, transformed,
- * and copied to where they belong: as many at once as a vector has lanes, or,
- * where there are fewer or so long ones that they would leave the cache, one.
+ * Lines are copied to memory of a thread, transformed, and copied to where they
+ * belong: as many at once as a vector has lanes, or, where there are fewer or
+ * so long ones that they would leave the cache, one.
  */
 #include "kernels/signal/fft_lines.h"
 
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
+
+#include <string.h>
 
 /* Lines whose cells take more are transformed one by one. */
 #define COLUMNS_SIZE_MAX ((size_t)16 << 20)
@@ -17,6 +19,9 @@
 /* So many bytes of rows are transformed at once. */
 #define ROWS_SIZE_MAX ((size_t)4 << 10)
 
+/* Lines of fewer real numbers are transformed in double precision. */
+#define SINGLE_REALS_MIN 16
+
 struct job {
     const struct tfd_fft_copy *copy;
     const struct tfd_fft_lines *lines;
@@ -24,6 +29,7 @@ struct job {
     int64_t count; /* lines */
     int at_once;
     bool rows;
+    bool widened;  /* floats whose plan has doubles */
     size_t memory; /* bytes */
 };
 
@@ -86,15 +92,88 @@ static void find_ends(const struct job *j, const struct tfd_fft_side *side,
     }
 }
 
+/* Doubles of a widened line. */
+static int64_t wide_line(const struct tfd_fft_lines *l)
+{
+    return (2 * l->length + 2 + 7) / 8 * 8;
+}
+
+/* Elements of a line on a side, and numbers of one. */
+static int64_t elements_of(const struct tfd_fft_lines *l,
+                           const struct tfd_fft_side *side)
+{
+    return side->kind == TFD_FFT_HALF ? l->length / 2 + 1 : l->length;
+}
+
+static int parts_of(const struct tfd_fft_side *side)
+{
+    return side->kind == TFD_FFT_REAL ? 1 : 2;
+}
+
+static void widen_line(const float *x, int64_t step, int64_t count, int parts,
+                       double *y)
+{
+    if (step == 1) {
+        for (int64_t j = 0; j < count * parts; j++)
+            y[j] = (double)x[j];
+        return;
+    }
+    for (int64_t j = 0; j < count; j++)
+        for (int i = 0; i < parts; i++)
+            y[parts * j + i] = (double)x[parts * j * step + i];
+}
+
+static void narrow_line(const double *x, int64_t count, int parts, float *y,
+                        int64_t step)
+{
+    if (step == 1) {
+        for (int64_t j = 0; j < count * parts; j++)
+            y[j] = (float)x[j];
+        return;
+    }
+    for (int64_t j = 0; j < count; j++)
+        for (int i = 0; i < parts; i++)
+            y[parts * j * step + i] = (float)x[parts * j + i];
+}
+
+static void run_group(const struct job *j, const struct tfd_fft_group *g)
+{
+    if (j->rows)
+        j->copy->run_rows(g);
+    else
+        j->copy->run_lanes(g);
+}
+
+/* By way of doubles at `wide`, in place. */
+static void run_widened(const struct job *j, const struct tfd_fft_group *given,
+                        double *wide)
+{
+    const struct tfd_fft_lines *l = j->lines;
+    struct tfd_fft_group g = *given;
+
+    for (int i = 0; i < j->at_once; i++) {
+        double *at = wide + (i < g.count ? i : 0) * wide_line(l);
+
+        if (i < g.count)
+            widen_line(g.from.lane[i], g.from.step, elements_of(l, &l->from),
+                       parts_of(&l->from), at);
+        g.from.lane[i] = g.to.lane[i] = at;
+    }
+    g.from.step = g.to.step = 1;
+    g.from.beside = g.to.beside = false;
+    run_group(j, &g);
+    for (int i = 0; i < g.count; i++)
+        narrow_line(g.to.lane[i], elements_of(l, &l->to), parts_of(&l->to),
+                    given->to.lane[i], given->to.step);
+}
+
 static enum tfd_code run_groups(void *arg, int64_t begin, int64_t end,
                                 struct tfd_status *st)
 {
     const struct job *j = arg;
     const struct tfd_fft_lines *l = j->lines;
-    struct tfd_fft_group g = {.plan = j->plan,
-                              .length = l->length,
-                              .inverse = l->inverse,
-                              .is_double = l->is_double};
+    struct tfd_fft_group g = {
+        .plan = j->plan, .length = l->length, .inverse = l->inverse};
     struct tfd_buffer *b = tfd_buffer_new(j->memory);
 
     if (!b)
@@ -108,10 +187,12 @@ static enum tfd_code run_groups(void *arg, int64_t begin, int64_t end,
         g.count = left < j->at_once ? (int)left : j->at_once;
         find_ends(j, &l->from, first, g.count, &g.from);
         find_ends(j, &l->to, first, g.count, &g.to);
-        if (j->rows)
-            j->copy->run_rows(&g);
+        if (j->widened)
+            run_widened(j, &g,
+                        (double *)((char *)b->data + j->memory) -
+                            j->at_once * wide_line(l));
         else
-            j->copy->run_lanes(&g);
+            run_group(j, &g);
     }
     tfd_buffer_unref(b);
     return TFD_OK;
@@ -133,7 +214,8 @@ static int cost_of_line(int64_t length)
 static void choose_way(struct job *j)
 {
     const struct tfd_fft_plan *p = j->plan;
-    const size_t size = (size_t)p->length * sizeof(double) * 2;
+    const size_t number = p->single ? sizeof(float) : sizeof(double);
+    const size_t size = (size_t)p->length * number * 2;
     const bool alone =
         p->part || (p->inner && p->inner->part &&
                     (j->count < j->copy->lanes ||
@@ -147,28 +229,54 @@ static void choose_way(struct job *j)
               : at_once > TFD_FFT_LANES_MAX ? TFD_FFT_LANES_MAX
                                             : at_once;
     j->at_once = j->rows ? at_once : j->copy->lanes;
-    j->memory =
-        sizeof(double) * (j->rows ? (size_t)at_once * tfd_fft_row_memory(p)
+    j->memory = number * (j->rows ? (size_t)at_once * tfd_fft_row_memory(p)
                                   : tfd_fft_lanes_memory(p));
+    j->memory = (j->memory + 63) / 64 * 64;
+    if (j->widened)
+        j->memory += (size_t)j->at_once * (size_t)wide_line(j->lines) * number;
+}
+
+/* The plan's length: of real numbers pairs are one complex number each. */
+static int64_t planned_length(const struct tfd_fft_lines *l)
+{
+    bool reals = l->from.kind == TFD_FFT_REAL || l->to.kind == TFD_FFT_REAL;
+
+    return reals && l->length % 2 == 0 ? l->length / 2 : l->length;
+}
+
+/* Whether lines are transformed in single precision.  Of few real numbers those
+ * that TensorFlow makes of real ones alone would be nearer. */
+static bool is_single(const struct job *j, int64_t length)
+{
+    const struct tfd_fft_lines *l = j->lines;
+    const bool reals = parts_of(&l->from) == 1 || parts_of(&l->to) == 1;
+    const int64_t lanes = tfd_fft_lanes_copy(true)->lanes;
+    const bool parted = length % lanes == 0 && length / lanes >= lanes;
+    const size_t size = 2 * sizeof(float) * (size_t)(length * lanes);
+
+    return !l->is_double && tfd_fft_plan_is_direct(length) &&
+           !(reals && l->length < SINGLE_REALS_MIN) &&
+           (parted || (j->count > 1 && size <= COLUMNS_SIZE_MAX));
 }
 
 enum tfd_code tfd_fft_lines_run(struct tfd_kctx *k,
                                 const struct tfd_fft_lines *lines,
                                 struct tfd_status *st)
 {
-    const bool reals =
-        lines->from.kind == TFD_FFT_REAL || lines->to.kind == TFD_FFT_REAL;
-    struct job j = {.lines = lines, .copy = tfd_fft_lanes_copy(), .count = 1};
+    const int64_t length = planned_length(lines);
+    struct job j = {.lines = lines, .count = 1};
     struct tfd_fft_plan *plan;
     int64_t cost;
+    bool single;
     enum tfd_code rc;
 
-    TFD_TRY(tfd_fft_plan_get(reals && lines->length % 2 == 0 ? lines->length / 2
-                                                             : lines->length,
-                             &plan, st));
-    j.plan = plan;
     for (int i = 0; i < TFD_FFT_AXES; i++)
         j.count *= i == lines->axis ? 1 : lines->count[i];
+    single = is_single(&j, length);
+    TFD_TRY(tfd_fft_plan_get(length, single, &plan, st));
+    j.plan = plan;
+    j.copy = tfd_fft_lanes_copy(single);
+    j.widened = !single && !lines->is_double;
     choose_way(&j);
     cost = (int64_t)cost_of_line(lines->length) * j.at_once;
     rc = tfd_kctx_try(k, (j.count + j.at_once - 1) / j.at_once,

@@ -5,6 +5,10 @@
  * the transformed ones.  Input and output have strides of their own, so that
  * what is cut off is not copied, and may be the same memory.
  *
+ * Elements of single precision are transformed in it, as TensorFlow does, but
+ * for lengths that are convolved, which would lose digits, and lines alone that
+ * are done number by number, which would win nothing.
+ *
  * Threads: any; the work is split over the pool.
  */
 #ifndef TFD_KERNELS_SIGNAL_FFT_LINES_H

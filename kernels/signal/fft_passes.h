@@ -1,8 +1,9 @@
 /*
  * fft_passes.h - passes of a Fourier transform over LANES lines at once.
  *
- * A template: who includes it defines LANES, and TARGET, the attribute of the
- * processor that it is for.
+ * A template: who includes it defines NUMBER, float or double, LANES, how many
+ * of them a vector has, and TARGET, the attribute of the processor that it is
+ * for.
  *
  * The mixed-radix transform is Stockham's, which needs no reordering: a pass of
  * radix p over a length n = p m, of which `stride` are done side by side, reads
@@ -19,7 +20,7 @@
  * Bluestein's: j k = (j^2 + k^2 - (k - j)^2) / 2 makes of the transform a
  * convolution with the chirp exp(pi i j^2 / n).  Rader's: where g^j are all
  * numbers below a prime but 0, so is y[g^-k] one of x[g^j].  The transform of
- * what is convolved with is in the plan.
+ * what is convolved with is in the plan, which is of double precision.
  *
  * Threads: any.
  */
@@ -33,7 +34,18 @@
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 
-typedef double lanes __attribute__((vector_size(8 * LANES)));
+typedef NUMBER number;
+
+#if LANES > 1
+typedef number lanes __attribute__((vector_size(sizeof(number) * LANES)));
+#else
+typedef number lanes;
+#endif
+
+/* Of unity, as a plan has them. */
+struct root {
+    number re, im;
+};
 
 struct cell {
     lanes re, im;
@@ -41,8 +53,8 @@ struct cell {
 
 struct pass {
     int64_t m, stride;
-    const struct tfd_complex *turns; /* of this pass */
-    const struct tfd_complex *roots; /* of unity, as many as the radix */
+    const struct root *turns; /* of this pass */
+    const struct root *roots; /* of unity, as many as the radix */
     const struct cell *x;
     struct cell *y;
 };
@@ -76,9 +88,20 @@ INLINE struct cell plus_turned(struct cell a, struct cell b)
     return (struct cell){a.re - b.im, a.im + b.re};
 }
 
-INLINE struct cell turned(struct cell a, struct tfd_complex w)
+/* Fused where the processor can: that is nearer, too. */
+INLINE struct cell turned(struct cell a, struct root w)
 {
-    return (struct cell){a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
+    const lanes re = SPREAD(w.re), im = SPREAD(w.im);
+
+    return (struct cell){FUSED_MINUS(a.re, re, a.im * im),
+                         FUSED(a.re, im, a.im * re)};
+}
+
+/* a + b h, h being a number. */
+INLINE struct cell plus_scaled(struct cell a, struct cell b, number h)
+{
+    return (struct cell){FUSED(b.re, SPREAD(h), a.re),
+                         FUSED(b.im, SPREAD(h), a.im)};
 }
 
 INLINE struct cell swapped(struct cell a)
@@ -88,7 +111,7 @@ INLINE struct cell swapped(struct cell a)
 
 /* ---- Transforms of a few ------------------------------------------------- */
 
-INLINE void transform_2(struct cell *a, const struct tfd_complex *roots)
+INLINE void transform_2(struct cell *a, const struct root *roots)
 {
     const struct cell b = a[1];
 
@@ -97,7 +120,7 @@ INLINE void transform_2(struct cell *a, const struct tfd_complex *roots)
     a[0] = plus(a[0], b);
 }
 
-INLINE void transform_4(struct cell *a, const struct tfd_complex *roots)
+INLINE void transform_4(struct cell *a, const struct root *roots)
 {
     const struct cell even = plus(a[0], a[2]), odd = plus(a[1], a[3]);
     const struct cell rest = minus(a[0], a[2]), off = minus(a[1], a[3]);
@@ -109,30 +132,57 @@ INLINE void transform_4(struct cell *a, const struct tfd_complex *roots)
     a[3] = plus_turned(rest, off);
 }
 
-INLINE void transform_8(struct cell *a, const struct tfd_complex *roots)
+INLINE void transform_8(struct cell *a, const struct root *roots)
 {
-    const double h = 0.70710678118654752440; /* the root of a half */
+    const number h = (number)0.70710678118654752440; /* the root of a half */
     struct cell even[] = {a[0], a[2], a[4], a[6]};
     struct cell odd[] = {a[1], a[3], a[5], a[7]};
     struct cell b, d;
 
     transform_4(even, roots);
     transform_4(odd, roots);
-    b = (struct cell){(odd[1].re + odd[1].im) * h, (odd[1].im - odd[1].re) * h};
-    d = (struct cell){(odd[3].re + odd[3].im) * h, (odd[3].im - odd[3].re) * h};
+    b = (struct cell){odd[1].re + odd[1].im, odd[1].im - odd[1].re};
+    d = (struct cell){odd[3].im - odd[3].re, -odd[3].re - odd[3].im};
     a[0] = plus(even[0], odd[0]);
-    a[1] = plus(even[1], b);
+    a[1] = plus_scaled(even[1], b, h);
     a[2] = minus_turned(even[2], odd[2]);
-    a[3] = minus_turned(even[3], d);
+    a[3] = plus_scaled(even[3], d, h);
     a[4] = minus(even[0], odd[0]);
-    a[5] = minus(even[1], b);
+    a[5] = plus_scaled(even[1], b, -h);
     a[6] = plus_turned(even[2], odd[2]);
-    a[7] = plus_turned(even[3], d);
+    a[7] = plus_scaled(even[3], d, -h);
+}
+
+/* Of 16 as 4 times 4: the roots are those of a 16th of a turn. */
+INLINE void transform_16(struct cell *a, const struct root *roots)
+{
+    const number h = (number)0.70710678118654752440;
+    const number c = (number)0.92387953251128675613;
+    const number s = (number)0.38268343236508977173;
+    const struct root w[4][4] = {{{1, 0}, {1, 0}, {1, 0}, {1, 0}},
+                                 {{1, 0}, {c, -s}, {h, -h}, {s, -c}},
+                                 {{1, 0}, {h, -h}, {0, -1}, {-h, -h}},
+                                 {{1, 0}, {s, -c}, {-h, -h}, {-c, s}}};
+    struct cell b[4][4];
+
+    for (int i = 0; i < 4; i++) {
+        for (int j = 0; j < 4; j++)
+            b[i][j] = a[i + 4 * j];
+        transform_4(b[i], roots);
+        for (int j = 1; i > 0 && j < 4; j++)
+            b[i][j] = turned(b[i][j], w[i][j]);
+    }
+    for (int j = 0; j < 4; j++) {
+        struct cell d[] = {b[0][j], b[1][j], b[2][j], b[3][j]};
+
+        transform_4(d, roots);
+        for (int i = 0; i < 4; i++)
+            a[4 * i + j] = d[i];
+    }
 }
 
 /* Of an odd number p: sums and differences of pairs. */
-INLINE void transform_odd(struct cell *a, int p,
-                          const struct tfd_complex *roots)
+INLINE void transform_odd(struct cell *a, int p, const struct root *roots)
 {
     struct cell sum[TFD_FFT_RADIX_MAX / 2 + 1], off[TFD_FFT_RADIX_MAX / 2 + 1];
     const struct cell first = a[0];
@@ -146,23 +196,19 @@ INLINE void transform_odd(struct cell *a, int p,
         struct cell even = first,
                     odd = {off[1].re * -roots[r].im, off[1].im * -roots[r].im};
 
-        for (int j = 1; j <= p / 2; j++) {
-            even.re += sum[j].re * roots[j * r % p].re;
-            even.im += sum[j].im * roots[j * r % p].re;
-        }
-        for (int j = 2; j <= p / 2; j++) {
-            odd.re -= off[j].re * roots[j * r % p].im;
-            odd.im -= off[j].im * roots[j * r % p].im;
-        }
+        for (int j = 1; j <= p / 2; j++)
+            even = plus_scaled(even, sum[j], roots[j * r % p].re);
+        for (int j = 2; j <= p / 2; j++)
+            odd = plus_scaled(odd, off[j], -roots[j * r % p].im);
         a[r] = minus_turned(even, odd);
         a[p - r] = plus_turned(even, odd);
     }
 }
 
-#define TRANSFORM_ODD(p)                                                       \
-    INLINE void transform_##p(struct cell *a, const struct tfd_complex *roots) \
-    {                                                                          \
-        transform_odd(a, p, roots);                                            \
+#define TRANSFORM_ODD(p)                                                \
+    INLINE void transform_##p(struct cell *a, const struct root *roots) \
+    {                                                                   \
+        transform_odd(a, p, roots);                                     \
     }
 
 TRANSFORM_ODD(3)
@@ -173,13 +219,13 @@ TRANSFORM_ODD(13)
 
 /* ---- Passes -------------------------------------------------------------- */
 
-#define PASS(p)                                                               \
+#define PASS_LOOP(p)                                                          \
     INLINE void pass_loop_##p(const struct pass *s, bool last)                \
     {                                                                         \
         const int64_t stride = s->stride, next = stride * s->m;               \
                                                                               \
         for (int64_t q = 0; q < s->m; q++) {                                  \
-            const struct tfd_complex *w = s->turns + (p - 1) * q;             \
+            const struct root *w = s->turns + (p - 1) * q;                    \
             const struct cell *x = s->x + stride * q;                         \
             struct cell *y = s->y + stride * p * q;                           \
                                                                               \
@@ -194,24 +240,41 @@ TRANSFORM_ODD(13)
                     y[k + r * stride] = last ? a[r] : turned(a[r], w[r - 1]); \
             }                                                                 \
         }                                                                     \
-    }                                                                         \
-                                                                              \
-    TARGET static void pass_##p(const struct pass *s)                         \
-    {                                                                         \
-        if (s->m == 1)                                                        \
-            pass_loop_##p(s, true);                                           \
-        else                                                                  \
-            pass_loop_##p(s, false);                                          \
+    }
+
+PASS_LOOP(2)
+PASS_LOOP(3)
+PASS_LOOP(4)
+PASS_LOOP(5)
+PASS_LOOP(7)
+PASS_LOOP(8)
+PASS_LOOP(11)
+PASS_LOOP(13)
+
+#define PASS(p)                                       \
+    TARGET static void pass_##p(const struct pass *s) \
+    {                                                 \
+        if (s->m == 1)                                \
+            pass_loop_##p(s, true);                   \
+        else                                          \
+            pass_loop_##p(s, false);                  \
+    }
+
+/* These are long: the last pass turns, too, by one. */
+#define PASS_ALIKE(p)                                 \
+    TARGET static void pass_##p(const struct pass *s) \
+    {                                                 \
+        pass_loop_##p(s, false);                      \
     }
 
 PASS(2)
 PASS(3)
 PASS(4)
 PASS(5)
-PASS(7)
 PASS(8)
-PASS(11)
-PASS(13)
+PASS_ALIKE(7)
+PASS_ALIKE(11)
+PASS_ALIKE(13)
 
 typedef void pass_fn(const struct pass *s);
 
@@ -233,7 +296,7 @@ TARGET static struct cell *run_passes_of(const struct tfd_fft_plan *plan,
         int64_t p = plan->factor[i];
 
         s.m /= p;
-        s.roots = plan->roots[p];
+        s.roots = (const struct root *)plan->roots + p * TFD_FFT_RADIX_MAX;
         for (int j = 0; j < count; j++) {
             s.x = from + j * gap;
             s.y = to + j * gap;
@@ -264,11 +327,12 @@ TARGET static struct cell *convolve(const struct tfd_fft_plan *p,
                                     struct cell first, struct cell *sum)
 {
     const int64_t m = p->inner->length;
+    const struct root *filter = p->filter;
     struct cell *a = run_passes(p->inner, x, work);
 
     *sum = plus(first, a[0]);
     for (int64_t j = 0; j < m; j++)
-        a[j] = swapped(turned(a[j], p->filter[j]));
+        a[j] = swapped(turned(a[j], filter[j]));
     a[0] = plus(a[0], swapped(first));
     return run_passes(p->inner, a, a == x ? work : x);
 }
@@ -277,15 +341,16 @@ TARGET static void run_chirp(const struct tfd_fft_plan *p, struct cell *x,
                              struct cell *work)
 {
     const int64_t n = p->length, m = p->inner->length;
-    const struct cell none = {{0}, {0}};
-    struct cell *a = work, sum;
+    const struct root *chirp = p->chirp;
+    struct cell *a = work, none, sum;
 
+    memset(&none, 0, sizeof(none));
     for (int64_t j = 0; j < n; j++)
-        a[j] = turned(x[j], p->chirp[j]);
+        a[j] = turned(x[j], chirp[j]);
     memset(a + n, 0, (size_t)(m - n) * sizeof(*a));
     a = convolve(p, a, work + m, none, &sum);
     for (int64_t j = 0; j < n; j++)
-        x[j] = turned(swapped(a[j]), p->chirp[j]);
+        x[j] = turned(swapped(a[j]), chirp[j]);
 }
 
 TARGET static void run_prime(const struct tfd_fft_plan *p, struct cell *x,
@@ -306,7 +371,7 @@ TARGET static void run_prime(const struct tfd_fft_plan *p, struct cell *x,
 TARGET static struct cell *run_cells(const struct tfd_fft_plan *p,
                                      struct cell *x, struct cell *work)
 {
-    if (!p->inner)
+    if (!p->inner || sizeof(number) < sizeof(double))
         return run_passes(p, x, work);
     if (p->chirp)
         run_chirp(p, x, work);

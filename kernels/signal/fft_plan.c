@@ -120,14 +120,43 @@ static void *new_array(struct tfd_fft_plan *p, int64_t count, size_t size)
     return b->data;
 }
 
+/* Pairs of numbers. */
 static struct tfd_complex *new_roots(struct tfd_fft_plan *p, int64_t count)
 {
-    return new_array(p, count, sizeof(struct tfd_complex));
+    struct tfd_complex *w = new_array(p, count, sizeof(*w));
+
+    if (w)
+        p->numbers[p->array_count - 1] = 2 * count;
+    return w;
+}
+
+/* The arrays of doubles become those of floats, where they lie. */
+static void narrow_arrays(struct tfd_fft_plan *p)
+{
+    for (int i = 0; p && i < p->array_count; i++) {
+        char *at = p->array[i]->data;
+
+        for (int64_t j = 0; j < p->numbers[i]; j++) {
+            double wide;
+            float number;
+
+            memcpy(&wide, at + j * (int64_t)sizeof(wide), sizeof(wide));
+            number = (float)wide;
+            memcpy(at + j * (int64_t)sizeof(number), &number, sizeof(number));
+        }
+    }
+}
+
+static void narrow_plan(struct tfd_fft_plan *p)
+{
+    narrow_arrays(p);
+    narrow_arrays(p->part);
 }
 
 static bool make_turns(struct tfd_fft_plan *p)
 {
-    struct tfd_complex *at;
+    const int64_t radix_roots = (TFD_FFT_RADIX_MAX + 1) * TFD_FFT_RADIX_MAX;
+    struct tfd_complex *at, *roots = new_roots(p, radix_roots);
     int64_t n = p->length, count = 0;
 
     for (int i = 0; i < p->count; i++) {
@@ -135,8 +164,10 @@ static bool make_turns(struct tfd_fft_plan *p)
         n /= p->factor[i];
     }
     p->turns = at = new_roots(p, count);
-    if (!at)
+    p->roots = roots;
+    if (!at || !roots)
         return false;
+    memset(roots, 0, (size_t)radix_roots * sizeof(*roots));
     n = p->length;
     for (int i = 0; i < p->count; i++) {
         int64_t radix = p->factor[i];
@@ -148,7 +179,7 @@ static bool make_turns(struct tfd_fft_plan *p)
                 *at++ = root_of_unity(q * r, n);
         }
         for (int64_t r = 0; r < radix; r++)
-            p->roots[radix][r] = root_of_unity(r, radix);
+            roots[radix * TFD_FFT_RADIX_MAX + r] = root_of_unity(r, radix);
         n /= radix;
     }
     return true;
@@ -156,7 +187,7 @@ static bool make_turns(struct tfd_fft_plan *p)
 
 static bool make_halves(struct tfd_fft_plan *p)
 {
-    struct tfd_complex *w = new_roots(p, p->length / 2 + 1);
+    struct tfd_complex *w = new_array(p, p->length / 2 + 1, sizeof(*w));
 
     p->halves = w;
     for (int64_t k = 0; w && k <= p->length / 2; k++) {
@@ -183,7 +214,7 @@ static void free_plan(struct tfd_fft_plan *p)
 }
 
 /* Without turns where the factors are too large. */
-static struct tfd_fft_plan *new_direct(int64_t length)
+static struct tfd_fft_plan *new_direct(int64_t length, bool single)
 {
     struct tfd_fft_plan *p = calloc(1, sizeof(*p));
 
@@ -192,6 +223,7 @@ static struct tfd_fft_plan *new_direct(int64_t length)
     p->refs = 1;
     p->size = sizeof(*p);
     p->length = length;
+    p->single = single;
     if (find_factors(length, p->factor, &p->count) && !make_turns(p)) {
         free_plan(p);
         return NULL;
@@ -202,13 +234,14 @@ static struct tfd_fft_plan *new_direct(int64_t length)
 /* Of a plan with turns whose length allows it. */
 static bool make_part(struct tfd_fft_plan *p)
 {
-    const int64_t lanes = tfd_fft_lanes_copy()->lanes, n = p->length / lanes;
+    const int64_t lanes = tfd_fft_lanes_copy(p->single)->lanes,
+                  n = p->length / lanes;
     double *w;
 
     if (!p->turns || p->length % lanes != 0 || n < lanes)
         return true;
-    p->part = new_direct(n);
-    p->seams = w = new_array(p, 2 * p->length, sizeof(*w));
+    p->part = new_direct(n, p->single);
+    p->seams = w = (double *)new_roots(p, p->length);
     if (!p->part || !w)
         return false;
     p->size += p->part->size;
@@ -243,7 +276,7 @@ static bool transform_filter(struct tfd_fft_plan *p, struct tfd_complex *filter)
 
 static bool make_inner(struct tfd_fft_plan *p, int64_t length)
 {
-    p->inner = new_direct(length);
+    p->inner = new_direct(length, p->single);
     if (!p->inner || !make_part(p->inner))
         return false;
     p->size += p->inner->size;
@@ -358,14 +391,16 @@ static bool complete_plan(struct tfd_fft_plan *p)
     return by_prime(p->length) ? make_prime(p) : make_chirp(p);
 }
 
-static struct tfd_fft_plan *new_plan(int64_t length)
+static struct tfd_fft_plan *new_plan(int64_t length, bool single)
 {
-    struct tfd_fft_plan *p = new_direct(length);
+    struct tfd_fft_plan *p = new_direct(length, single);
 
     if (p && !complete_plan(p)) {
         free_plan(p);
         return NULL;
     }
+    if (p && single && !tfd_halted())
+        narrow_plan(p);
     return p;
 }
 
@@ -384,10 +419,19 @@ void tfd_fft_plan_unref(struct tfd_fft_plan *p)
         free_plan(p);
 }
 
-static struct tfd_fft_plan *find_plan(int64_t length)
+bool tfd_fft_plan_is_direct(int64_t length)
+{
+    int64_t factor[TFD_FFT_FACTORS_MAX];
+    int count;
+
+    return find_factors(length, factor, &count);
+}
+
+static struct tfd_fft_plan *find_plan(int64_t length, bool single)
 {
     for (int i = 0; i < TFD_FFT_PLANS_MAX; i++)
-        if (cache.plan[i] && cache.plan[i]->length == length) {
+        if (cache.plan[i] && cache.plan[i]->length == length &&
+            cache.plan[i]->single == single) {
             cache.plan[i]->used = ++cache.clock;
             TFD_COUNTER_ADD(&cache.plan[i]->refs, 1);
             return cache.plan[i];
@@ -455,21 +499,21 @@ static void keep_plan(struct tfd_fft_plan *p)
     }
 }
 
-enum tfd_code tfd_fft_plan_get(int64_t length, struct tfd_fft_plan **out,
-                               struct tfd_status *st)
+enum tfd_code tfd_fft_plan_get(int64_t length, bool single,
+                               struct tfd_fft_plan **out, struct tfd_status *st)
 {
-    assert(length >= 1);
+    assert(length >= 1 && (!single || tfd_fft_plan_is_direct(length)));
     if (length > TFD_FFT_LENGTH_MAX)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "a Fourier transform of length %lld; at most %lld is "
                         "possible",
                         (long long)length, (long long)TFD_FFT_LENGTH_MAX);
     tfd_lock(&cache.lock);
-    *out = find_plan(length);
+    *out = find_plan(length, single);
     tfd_unlock(&cache.lock);
     if (*out)
         return TFD_OK;
-    *out = new_plan(length);
+    *out = new_plan(length, single);
     if (!*out)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "no memory for a Fourier transform of length %lld",

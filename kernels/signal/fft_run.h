@@ -3,27 +3,18 @@
  * template that fft_passes.h begins.
  *
  * The inverse transform is the forward one with real and imaginary parts
- * swapped before and behind it.  Of 2 n real numbers, those at even places are
- * real parts and the others imaginary ones of n, whose transform z has that of
- * both:
- *
- *     y[k] = (z[k] + z*[n - k]) / 2 - i exp(-pi i k / n) (z[k] - z*[n - k]) / 2
+ * swapped before and behind it.
  *
  * Threads: any.
  */
 #ifndef TFD_KERNELS_SIGNAL_FFT_RUN_H
 #define TFD_KERNELS_SIGNAL_FFT_RUN_H
 
-#include "kernels/signal/fft_moves.h"
+#include "kernels/signal/fft_pairs.h"
 
 INLINE struct cell conjugate(struct cell a)
 {
     return (struct cell){a.re, -a.im};
-}
-
-INLINE struct cell halved(struct cell a)
-{
-    return (struct cell){a.re * 0.5, a.im * 0.5};
 }
 
 /* As many lines of complex numbers stand for those of real ones. */
@@ -32,9 +23,9 @@ INLINE bool of_halves(const struct tfd_fft_group *g)
     return g->plan->length != g->length;
 }
 
-INLINE double scale_of(const struct tfd_fft_group *g)
+INLINE number scale_of(const struct tfd_fft_group *g)
 {
-    return g->inverse ? 1.0 / (double)g->length : 1.0;
+    return g->inverse ? (number)(1.0 / (double)g->length) : 1;
 }
 
 /* ---- LANES lines --------------------------------------------------------- */
@@ -48,13 +39,11 @@ TARGET static void part_halves(const struct tfd_fft_plan *p, struct cell *c)
     c[0] = (struct cell){first.re + first.im, none};
     c[n] = (struct cell){first.re - first.im, none};
     for (int64_t k = 1; k <= n / 2; k++) {
-        const struct cell a = c[k], b = conjugate(c[n - k]);
-        const struct cell even = halved(plus(a, b));
-        const struct cell odd =
-            turned(quarter(halved(minus(a, b))), p->halves[k]);
+        struct cell a = c[k], b = c[n - k];
 
-        c[k] = plus(even, odd);
-        c[n - k] = conjugate(minus(even, odd));
+        part_pairs(&a, &b, &p->halves[k], false);
+        c[n - k] = b;
+        c[k] = a;
     }
 }
 
@@ -66,12 +55,11 @@ TARGET static void join_halves(const struct tfd_fft_plan *p, struct cell *c)
 
     c[0] = (struct cell){first - last, first + last};
     for (int64_t k = 1; k <= n / 2; k++) {
-        const struct tfd_complex w = {p->halves[k].re, -p->halves[k].im};
-        const struct cell a = c[k], b = conjugate(c[n - k]);
-        const struct cell even = plus(a, b), odd = turned(minus(a, b), w);
+        struct cell a = c[k], b = c[n - k];
 
-        c[k] = swapped(plus_turned(even, odd));
-        c[n - k] = swapped(conjugate(minus_turned(even, odd)));
+        join_pairs(&a, &b, &p->halves[k], false);
+        c[n - k] = swapped(b);
+        c[k] = swapped(a);
     }
 }
 
@@ -95,16 +83,10 @@ TARGET static void load_group(const struct tfd_fft_group *g, struct cell *c)
         g->from.kind == TFD_FFT_HALF ? g->length / 2 + 1 : g->plan->length;
     const int flip = g->inverse && g->from.kind == TFD_FFT_COMPLEX;
 
-    if (g->from.kind == TFD_FFT_REAL && !of_halves(g)) {
-        if (g->is_double)
-            load_reals_double(&g->from, n, c);
-        else
-            load_reals_float(&g->from, n, c);
-    } else if (g->is_double) {
-        load_lines_double(&g->from, n, flip, c);
-    } else {
-        load_lines_float(&g->from, n, flip, c);
-    }
+    if (g->from.kind == TFD_FFT_REAL && !of_halves(g))
+        load_reals(&g->from, n, c);
+    else
+        load_lines(&g->from, n, flip, c);
     if (g->from.kind == TFD_FFT_HALF && of_halves(g))
         join_halves(g->plan, c);
     else if (g->from.kind == TFD_FFT_HALF)
@@ -115,20 +97,14 @@ TARGET static void store_group(const struct tfd_fft_group *g, struct cell *c)
 {
     const int64_t n =
         g->to.kind == TFD_FFT_HALF ? g->length / 2 + 1 : g->plan->length;
-    const double scale = scale_of(g);
+    const number scale = scale_of(g);
 
     if (g->to.kind == TFD_FFT_HALF && of_halves(g))
         part_halves(g->plan, c);
-    if (g->to.kind == TFD_FFT_REAL && !of_halves(g)) {
-        if (g->is_double)
-            store_reals_double(c, n, g->inverse, scale, &g->to, g->count);
-        else
-            store_reals_float(c, n, g->inverse, scale, &g->to, g->count);
-    } else if (g->is_double) {
-        store_lines_double(c, n, g->inverse, scale, &g->to, g->count);
-    } else {
-        store_lines_float(c, n, g->inverse, scale, &g->to, g->count);
-    }
+    if (g->to.kind == TFD_FFT_REAL && !of_halves(g))
+        store_reals(c, n, g->inverse, scale, &g->to, g->count);
+    else
+        store_lines(c, n, g->inverse, scale, &g->to, g->count);
 }
 
 /* Either array has room for one more than the length: the last of halves. */

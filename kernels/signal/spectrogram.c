@@ -86,7 +86,7 @@ static void run_frame(const struct frames *f, int64_t number, double *at,
         at[i] =
             (double)f->x[(begin + i) * f->channels + channel] * f->window[i];
     memset(at + g->window, 0, (size_t)(g->length - g->window) * sizeof(*at));
-    tfd_fft_lanes_copy()->run_rows(transform);
+    tfd_fft_lanes_copy(false)->run_rows(transform);
     for (int64_t i = 0; i <= g->length / 2; i++) {
         y[i] = (float)(spectrum[i].re * spectrum[i].re +
                        spectrum[i].im * spectrum[i].im);
@@ -109,8 +109,7 @@ static enum tfd_code run_frames(void *arg, int64_t begin, int64_t end,
         .from = {.lane = {memory}, .step = 1, .kind = TFD_FFT_REAL},
         .to = {.step = 1, .kind = TFD_FFT_HALF},
         .count = 1,
-        .length = f->framing->length,
-        .is_double = true};
+        .length = f->framing->length};
 
     if (!memory)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
@@ -141,7 +140,7 @@ static enum tfd_code fill_frames(struct tfd_kctx *k, struct frames *f,
     double *window;
     enum tfd_code rc;
 
-    TFD_TRY(tfd_fft_plan_get(f->framing->length / 2, &plan, st));
+    TFD_TRY(tfd_fft_plan_get(f->framing->length / 2, false, &plan, st));
     window = new_hann_window(f->framing->window);
     f->plan = plan;
     f->window = window;
