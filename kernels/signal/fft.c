@@ -4,16 +4,22 @@
  * A transform of several dimensions is one along each axis in turn, the last
  * one first; an inverse whose result is real ends with it, as only then lines
  * along it are halves of symmetric ones.  Between the axes numbers have the
- * type of the tensors; fft_lines.h says what they are along one.
+ * type of the tensors; fft_lines.h says what they are along one.  Items of the
+ * dimensions that are not transformed take turns where all would leave the
+ * cache.
  */
+#include "common/thread/pool.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
+#include "kernels/core/runtime.h"
 #include "kernels/signal/fft_lines.h"
 
 #include <string.h>
 
 #define DIMS_MAX (TFD_FFT_AXES - 1)
+/* So many bytes a thread, in and out. */
+#define ITEMS_SIZE (256 << 10)
 
 enum form { COMPLEX, TO_HALF, FROM_HALF };
 
@@ -144,23 +150,27 @@ static struct tfd_fft_side side_of(void *data, const int64_t *size,
     return s;
 }
 
-/* Complex elements all along, or real ones that become halves. */
-static enum tfd_code run_forward(struct tfd_kctx *k, const struct transform *t,
-                                 const int64_t *length, const int64_t *in_size,
-                                 struct tfd_fft_lines *l, struct tfd_status *st)
-{
-    int64_t size[TFD_FFT_AXES];
+/* What is transformed at once: some of the first axis. */
+struct work {
+    struct tfd_kctx *k;
+    const struct transform *t;
+    const int64_t *length;
+    struct tfd_fft_side in, out;
+    struct tfd_fft_side halves; /* before they become real */
+    struct tfd_fft_lines lines;
+};
 
-    axes_of(&k->out[0].shape, t->dims, size);
-    memcpy(l->count, size, sizeof(size));
-    l->from = side_of(tfd_tensor_data(&k->in[0]), in_size,
-                      t->form == TO_HALF ? TFD_FFT_REAL : TFD_FFT_COMPLEX);
-    l->to = side_of(tfd_tensor_data(&k->out[0]), size,
-                    t->form == TO_HALF ? TFD_FFT_HALF : TFD_FFT_COMPLEX);
-    for (int i = 0; i < t->dims; i++) {
+/* Complex elements all along, or real ones that become halves. */
+static enum tfd_code run_forward(struct work *w, struct tfd_status *st)
+{
+    struct tfd_fft_lines *l = &w->lines;
+
+    l->from = w->in;
+    l->to = w->out;
+    for (int i = 0; i < w->t->dims; i++) {
         l->axis = TFD_FFT_AXES - 1 - i;
-        l->length = length[t->dims - 1 - i];
-        TFD_TRY(tfd_fft_lines_run(k, l, st));
+        l->length = w->length[w->t->dims - 1 - i];
+        TFD_TRY(tfd_fft_lines_run(w->k, l, st));
         l->to.kind = TFD_FFT_COMPLEX;
         l->from = l->to;
     }
@@ -169,38 +179,90 @@ static enum tfd_code run_forward(struct tfd_kctx *k, const struct transform *t,
 
 /* Halves that become real: the last axis at the end, by way of memory for the
  * halves where there are others. */
-static enum tfd_code
-run_from_half(struct tfd_kctx *k, const struct transform *t,
-              const int64_t *length, const int64_t *in_size,
-              struct tfd_fft_lines *l, struct tfd_status *st)
+static enum tfd_code run_from_half(struct work *w, struct tfd_status *st)
 {
-    struct tfd_tensor halves = TFD_TENSOR_INIT;
-    int64_t size[TFD_FFT_AXES], out_size[TFD_FFT_AXES];
-    struct tfd_shape shape;
-    enum tfd_code rc = TFD_OK;
+    struct tfd_fft_lines *l = &w->lines;
 
-    axes_of(&k->out[0].shape, t->dims, out_size);
-    memcpy(size, out_size, sizeof(size));
-    size[TFD_FFT_AXES - 1] = length[t->dims - 1] / 2 + 1;
-    memcpy(l->count, size, sizeof(size));
-    l->from = side_of(tfd_tensor_data(&k->in[0]), in_size, TFD_FFT_COMPLEX);
-    if (t->dims > 1) {
-        TFD_TRY(tfd_shape_make(&shape, size, TFD_FFT_AXES, st));
-        TFD_TRY(tfd_tensor_new(&halves, k->in[0].dtype, &shape, st));
-        l->to = side_of(tfd_tensor_data(&halves), size, TFD_FFT_COMPLEX);
-    }
-    for (int i = 1; i < t->dims && rc == TFD_OK; i++) {
+    l->from = w->in;
+    l->to = w->halves;
+    for (int i = 1; i < w->t->dims; i++) {
         l->axis = TFD_FFT_AXES - 1 - i;
-        l->length = length[t->dims - 1 - i];
-        rc = tfd_fft_lines_run(k, l, st);
+        l->length = w->length[w->t->dims - 1 - i];
+        TFD_TRY(tfd_fft_lines_run(w->k, l, st));
         l->from = l->to;
     }
     l->axis = TFD_FFT_AXES - 1;
-    l->length = length[t->dims - 1];
+    l->length = w->length[w->t->dims - 1];
     l->from.kind = TFD_FFT_HALF;
-    l->to = side_of(tfd_tensor_data(&k->out[0]), out_size, TFD_FFT_REAL);
-    if (rc == TFD_OK)
-        rc = tfd_fft_lines_run(k, l, st);
+    l->to = w->out;
+    return tfd_fft_lines_run(w->k, l, st);
+}
+
+/* How many of the first axis go through all others before the next do: what
+ * one axis has written is in the cache when the next reads it. */
+static int64_t items_at_once(const struct work *w)
+{
+    struct tfd_rt *rt = w->k->rt;
+    const int64_t threads = rt ? tfd_pool_threads(tfd_rt_pool(rt)) + 1 : 1;
+    const int64_t number = w->lines.is_double ? 16 : 8;
+    const int64_t size = number * (w->in.stride[0] + w->out.stride[0]);
+
+    if (w->t->dims == 1)
+        return w->lines.count[0];
+    return 1 + threads * ITEMS_SIZE / size;
+}
+
+/* The side `count` items on. */
+static void move_side(const struct work *w, int64_t count,
+                      struct tfd_fft_side *side)
+{
+    const int64_t part = w->lines.is_double ? sizeof(double) : sizeof(float);
+    const int64_t size = side->kind == TFD_FFT_REAL ? part : 2 * part;
+
+    side->data = (char *)side->data + count * side->stride[0] * size;
+}
+
+static enum tfd_code run_items(struct work *w, int64_t at_once,
+                               struct tfd_status *st)
+{
+    const int64_t count = w->lines.count[0];
+
+    for (int64_t i = 0; i < count; i += at_once) {
+        w->lines.count[0] = at_once < count - i ? at_once : count - i;
+        if (w->t->form == FROM_HALF)
+            TFD_TRY(run_from_half(w, st));
+        else
+            TFD_TRY(run_forward(w, st));
+        move_side(w, w->lines.count[0], &w->in);
+        move_side(w, w->lines.count[0], &w->out);
+    }
+    return TFD_OK;
+}
+
+/* The lines are those of the output, but halves where these become real. */
+static enum tfd_code run_axes(struct work *w, struct tfd_status *st)
+{
+    struct tfd_tensor halves = TFD_TENSOR_INIT;
+    int64_t size[TFD_FFT_AXES], at_once;
+    struct tfd_shape shape;
+    enum tfd_code rc;
+
+    axes_of(&w->k->out[0].shape, w->t->dims, size);
+    w->out = side_of(tfd_tensor_data(&w->k->out[0]), size,
+                     w->t->form == TO_HALF     ? TFD_FFT_HALF
+                     : w->t->form == FROM_HALF ? TFD_FFT_REAL
+                                               : TFD_FFT_COMPLEX);
+    if (w->t->form == FROM_HALF)
+        size[TFD_FFT_AXES - 1] = w->length[w->t->dims - 1] / 2 + 1;
+    memcpy(w->lines.count, size, sizeof(size));
+    at_once = items_at_once(w);
+    if (w->t->form == FROM_HALF && w->t->dims > 1) {
+        size[0] = at_once < size[0] ? at_once : size[0];
+        TFD_TRY(tfd_shape_make(&shape, size, TFD_FFT_AXES, st));
+        TFD_TRY(tfd_tensor_new(&halves, w->k->in[0].dtype, &shape, st));
+        w->halves = side_of(tfd_tensor_data(&halves), size, TFD_FFT_COMPLEX);
+    }
+    rc = run_items(w, at_once, st);
     tfd_tensor_unref(&halves);
     return rc;
 }
@@ -228,8 +290,9 @@ static enum tfd_code check_precision(const struct tfd_kctx *k,
 static enum tfd_code fft_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct transform *t = *(const struct transform *const *)k->state;
-    struct tfd_fft_lines l = {.inverse = t->inverse};
     int64_t length[DIMS_MAX], in_size[TFD_FFT_AXES];
+    struct work w = {
+        .k = k, .t = t, .length = length, .lines = {.inverse = t->inverse}};
 
     TFD_TRY(find_lengths(k, t, length, st));
     TFD_TRY(check_precision(k, t, st));
@@ -240,12 +303,12 @@ static enum tfd_code fft_compute(struct tfd_kctx *k, struct tfd_status *st)
         memset(tfd_tensor_data(&k->out[0]), 0, tfd_tensor_size(&k->out[0]));
         return TFD_OK;
     }
-    l.is_double =
+    w.lines.is_double =
         k->in[0].dtype == TFD_DOUBLE || k->in[0].dtype == TFD_COMPLEX128;
     axes_of(&k->in[0].shape, t->dims, in_size);
-    if (t->form == FROM_HALF)
-        return run_from_half(k, t, length, in_size, &l, st);
-    return run_forward(k, t, length, in_size, &l, st);
+    w.in = side_of(tfd_tensor_data(&k->in[0]), in_size,
+                   t->form == TO_HALF ? TFD_FFT_REAL : TFD_FFT_COMPLEX);
+    return run_axes(&w, st);
 }
 
 /* ---- Shapes while building ------------------------------------------------
