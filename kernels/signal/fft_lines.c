@@ -14,7 +14,11 @@
 
 /* Lines whose cells take more are transformed one by one. */
 #define COLUMNS_SIZE_MAX ((size_t)16 << 20)
-/* And rows that are convolved: they leave the cache. */
+/* And rows that have parts; in double precision lanes win only where all lines
+ * together leave the cache, as they ask memory for more at a time. */
+#define PARTED_SIZE_MAX ((size_t)96 << 10)
+#define CACHED_SIZE_MAX ((size_t)2 << 20)
+/* And those that are convolved: they leave the cache. */
 #define CONVOLVED_SIZE_MAX ((size_t)192 << 10)
 /* So many bytes of rows are transformed at once. */
 #define ROWS_SIZE_MAX ((size_t)4 << 10)
@@ -208,23 +212,26 @@ static int cost_of_line(int64_t length)
     return cost < INT32_MAX ? (int)cost : INT32_MAX;
 }
 
-/* Rows that can be transformed on vectors are, one by one: their cells take a
- * part of the cache that lanes would take, and are transposed once.  But for
- * convolutions, where gathering numbers takes longer, if there are enough. */
+/* Rows that can be transformed on vectors are, one by one, where lanes of them
+ * would take too much of the cache: their cells take a part of that, and are
+ * transposed once.  Convolutions are, too, if there are few: gathering numbers
+ * takes longer. */
 static void choose_way(struct job *j)
 {
     const struct tfd_fft_plan *p = j->plan;
     const size_t number = p->single ? sizeof(float) : sizeof(double);
     const size_t size = (size_t)p->length * number * 2;
-    const bool alone =
-        p->part || (p->inner && p->inner->part &&
-                    (j->count < j->copy->lanes ||
-                     size * (size_t)j->copy->lanes > CONVOLVED_SIZE_MAX));
+    const size_t lanes_size = size * (size_t)j->copy->lanes;
+    const bool few = j->count < j->copy->lanes;
+    const bool cached =
+        !p->single && size * (size_t)j->count <= CACHED_SIZE_MAX;
+    const bool alone = p->part ? few || lanes_size > PARTED_SIZE_MAX || cached
+                               : p->inner && p->inner->part &&
+                                     (few || lanes_size > CONVOLVED_SIZE_MAX);
     const bool rows = j->lines->from.stride[j->lines->axis] == 1;
     int at_once = (int)(ROWS_SIZE_MAX / size);
 
-    j->rows = size * (size_t)j->copy->lanes > COLUMNS_SIZE_MAX ||
-              j->count < 2 || (alone && rows);
+    j->rows = lanes_size > COLUMNS_SIZE_MAX || j->count < 2 || (alone && rows);
     at_once = at_once < 1 || !p->part       ? 1
               : at_once > TFD_FFT_LANES_MAX ? TFD_FFT_LANES_MAX
                                             : at_once;
