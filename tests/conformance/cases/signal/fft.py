@@ -22,7 +22,8 @@ row("FFT IFFT", [
 row("FFT2D IFFT2D", [
     *(c(x(n, m)) for n in (1, 2, 3, 5, 8, 17) for m in (1, 4, 7, 12)),
     c(x(3, 2, 4, 6)), c(x(0, 2)), c(x(2, 0)), c(x(0, 2, 3)),
-    c(x(60, 101), dtypes=COMPLEX), bad(x(3)), bad(x())])
+    c(x(60, 101), dtypes=COMPLEX), c(x(90, 32, 32), dtypes=COMPLEX),
+    bad(x(3)), bad(x())])
 row("FFT3D IFFT3D", [
     *(c(x(n, m, 5)) for n in (1, 2, 3, 7) for m in (1, 4, 6)),
     c(x(3, 2, 4, 6, 2)), c(x(0, 2, 2)), c(x(2, 2, 0)), c(x(0, 2, 3, 4)),
@@ -42,6 +43,7 @@ row("RFFT2D", [
     c(x(3, 2, 4, 6), [4, 6]), c(x(7, 9), [4, 5]), c(x(2, 7, 9), [7, 2]),
     c(x(0, 2, 4), [2, 4]),
     c(x(60, 101), [60, 100], dtypes=DOUBLE), c(x(6, 33), [5, 32]),
+    c(x(90, 32, 33), [32, 32], dtypes=DOUBLE),
     bad(x(3), [1, 1]), bad(x(2, 3), [3, 3]), bad(x(2, 3), [2, 4]),
     bad(x(2, 3), [-1, 3]), bad(x(2, 3), [2]), bad(x(2, 3), [2, 3, 1])], may_fail=True)
 row("RFFT3D", [
@@ -67,7 +69,7 @@ row("IRFFT2D", [
       for m in (1, 4, 7, 12)),
     c(x(3, 2, 4, 6), [4, 10]), c(x(7, 9), [4, 5]), c(x(2, 7, 9), [7, 2]),
     c(x(0, 2, 4), [2, 6]),
-    once(x(60, 51), [60, 100]),
+    once(x(60, 51), [60, 100]), c(x(90, 33, 17), [32, 32], dtypes=DOUBLE),
     bad(x(3), [1, 1]), bad(x(2, 3), [3, 4]), bad(x(2, 3), [2, 6]),
     bad(x(2, 3), [-1, 3]), bad(x(2, 3), [2])], may_fail=True)
 row("IRFFT3D", [
