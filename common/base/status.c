@@ -3,9 +3,31 @@
  */
 #include "common/base/status.h"
 
+#include "common/base/unicode.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Bytes that are no UTF-8, of what a client named or of a character that was
+ * cut, become '?': the text is a string of protobuf's, and whoever reads one
+ * with such bytes refuses the whole answer and learns of no code. */
+static void repair_text(char *text)
+{
+    struct tfd_str rest = {text, strlen(text)};
+
+    while (rest.size > 0) {
+        uint32_t point;
+        size_t size = tfd_unicode_read(rest, &point);
+
+        if (size == 0) {
+            text[rest.data - text] = '?';
+            size = 1;
+        }
+        rest.data += size;
+        rest.size -= size;
+    }
+}
 
 /* Formats into text and marks a cut with "...".  A message that fails to
  * format still has to report the code, so it becomes an empty text. */
@@ -17,6 +39,7 @@ static void format_text(char *text, const char *fmt, va_list args)
         text[0] = '\0';
     else if (n >= TFD_STATUS_TEXT_MAX)
         memcpy(text + TFD_STATUS_TEXT_MAX - 4, "...", 4);
+    repair_text(text);
 }
 
 enum tfd_code tfd_fail(struct tfd_status *st, enum tfd_code code,
@@ -55,6 +78,7 @@ void tfd_status_context(struct tfd_status *st, const char *fmt, ...)
     snprintf(st->text + used, sizeof(st->text) - used, ": %s", cause);
     if (used + 2 + strlen(cause) >= sizeof(st->text))
         memcpy(st->text + sizeof(st->text) - 4, "...", 4);
+    repair_text(st->text);
 }
 
 enum tfd_code tfd_status_copy(struct tfd_status *to,

@@ -1,8 +1,10 @@
 /*
- * test_status.c - common/base/status.c: the first failure wins, and text that
- * is too long is cut where one can see it.
+ * test_status.c - common/base/status.c: the first failure wins, text that is
+ * too long is cut where one can see it, and all of it is UTF-8.
  */
 #include "common/base/status.h"
+
+#include "common/base/unicode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,6 +106,46 @@ static void test_text_of_the_greatest_length_is_not_marked(void **state)
     assert_string_equal(st.text, fits);
 }
 
+/* What a client named may be no UTF-8, and a cut may fall into a character. */
+static void test_text_is_utf8_whatever_it_names(void **state)
+{
+    static const struct {
+        const char *named, *text;
+    } cases[] = {
+        {"caf\xc3\xa9", "caf\xc3\xa9"},
+        {"\xff", "?"},
+        {"a\xc3", "a?"},
+        {"\xe6\x97", "??"},
+        {"\xed\xa0\x80", "???"},
+        {"\xc0\xaf", "??"},
+        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+        {"", ""},
+    };
+    char named[TFD_STATUS_TEXT_MAX + 4];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct tfd_status st = TFD_STATUS_INIT;
+
+        tfd_fail(&st, TFD_INVALID_ARGUMENT, "%s", cases[i].named);
+        assert_string_equal(st.text, cases[i].text);
+    }
+    for (size_t lead = 0; lead < 3; lead++) {
+        struct tfd_status st = TFD_STATUS_INIT;
+        size_t size = lead;
+
+        memset(named, 'a', lead);
+        for (; size + 3 < sizeof(named); size += 3)
+            memcpy(named + size, "\xe6\x97\xa5", 3);
+        named[size] = '\0';
+        tfd_fail(&st, TFD_INVALID_ARGUMENT, "%s", named);
+        tfd_status_context(&st, "%s", "node");
+        assert_true(
+            tfd_unicode_is_utf8((struct tfd_str){st.text, strlen(st.text)}));
+        assert_string_equal(st.text + strlen(st.text) - 3, "...");
+    }
+}
+
 static void test_names_of_codes_and_of_others(void **state)
 {
     (void)state;
@@ -123,6 +165,7 @@ int main(void)
         cmocka_unit_test(test_copy_keeps_an_earlier_failure),
         cmocka_unit_test(test_long_text_is_cut_and_marked),
         cmocka_unit_test(test_text_of_the_greatest_length_is_not_marked),
+        cmocka_unit_test(test_text_is_utf8_whatever_it_names),
         cmocka_unit_test(test_names_of_codes_and_of_others),
     };
 
