@@ -191,8 +191,8 @@ TFD_SPECIAL double special_igammac_to(double a, double x, double epsilon)
         return 0;
     if (TFD_SPECIAL_IS_INF(a) || x == 0)
         return 1;
-    return x > 1 && x > a ? igammac_fraction(a, x, epsilon)
-                          : 1 - igamma_series(a, x, epsilon);
+    return x >= 1 && x >= a ? igammac_fraction(a, x, epsilon)
+                            : 1 - igamma_series(a, x, epsilon);
 }
 
 TFD_SPECIAL double special_igammac(double a, double x)

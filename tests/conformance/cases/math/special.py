@@ -17,7 +17,8 @@ row("Xlogy Xlog1py Xdivy MulNoNan", PAIRS + [
 row("NextAfter", PAIRS + [c([0, 1, 1, np.inf, np.nan], [1, 2, 0, 0, 1])])
 row("Igamma Igammac", PAIRS + [c(
     [0, 0, 1, 1, -1, 1, np.inf, 1, np.inf, np.nan, 1, 0.5, 10, 100, 1e-3, 2],
-    [0, 1, 0, 1, 1, -1, 1, np.inf, np.inf, 1, np.nan, 2, 10, 150, 1e-5, 0])],
+    [0, 1, 0, 1, 1, -1, 1, np.inf, np.inf, 1, np.nan, 2, 10, 150, 1e-5, 0]),
+    c([5, 30, 1e-3], [5, 30, 1])],
     POSITIVE, tol=8)
 row("RandomGammaGrad", PAIRS + [c(
     [0, 0, 1, 1, -1, 1, np.nan, 1, 0.5, 10, 100, 1e-3, 2, 30, 700],

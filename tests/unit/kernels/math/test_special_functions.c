@@ -33,6 +33,12 @@ static void test_values_of_tables(void **state)
                 1, 0.5);
     expect_near(tfd_special_igamma(0.5, 2), erf(sqrt(2)), 1e-15, "igamma", 0.5,
                 2);
+    /* As many as TensorFlow's fraction comes to where both are equal. */
+    expect_near(tfd_special_igammac(1, 1), exp(-1), 1e-15, "igammac", 1, 1);
+    expect_near(tfd_special_igammac(1e6, 1e6), .499867, 1e-6, "igammac", 1e6,
+                1e6);
+    expect_near(tfd_special_igammac(1e-300, 1), 2.193839343955e-301, 1e-312,
+                "igammac", 1e-300, 1);
     expect_near(tfd_special_igammac(1, 700), exp(-700), 1e-300, "igammac", 1,
                 700);
     expect_near(tfd_special_betainc(2, 3, 0.3), 0.3483, 1e-15, "betainc", 2, 3);
