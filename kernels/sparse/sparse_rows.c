@@ -241,9 +241,9 @@ static enum tfd_code find_row_places(struct tfd_kctx *k, struct filling *f,
     return TFD_OK;
 }
 
-/* The indices of what rows get that are empty.  No branch asks which are: of
- * another row they are written where the next one begins, and written over by
- * what that has. */
+/* The indices of what empty rows get.  No branch asks which rows these are: for
+ * a row that has elements a default is written where its first element goes,
+ * which comes later and overwrites it. */
 static void put_defaults(const struct filling *f, int64_t *index)
 {
     for (int64_t row = 0; row < f->rows && f->begin[row] < f->total; row++) {
