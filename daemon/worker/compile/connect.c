@@ -440,10 +440,9 @@ static enum tfd_code finish_wiring(struct tfd_wiring *w, struct tfd_status *st)
     size_t nodes = (size_t)w->capacity + 1;
 
     e->roots = tfd_arena_array(&e->arena, nodes, sizeof(*e->roots));
-    e->node_cost_ns =
-        tfd_arena_array(&e->arena, nodes, sizeof(*e->node_cost_ns));
+    e->node_costs = tfd_arena_array(&e->arena, nodes, sizeof(*e->node_costs));
     e->samples = tfd_arena_array(&e->arena, 1, sizeof(*e->samples));
-    if (!e->roots || !e->node_cost_ns || !e->samples)
+    if (!e->roots || !e->node_costs || !e->samples)
         return tfd_arena_check(NULL, "a registered graph", st);
     e->samples->of = tfd_arena_array(&e->arena, nodes, sizeof(*e->samples->of));
     TFD_TRY(tfd_arena_check(e->samples->of, "a registered graph", st));

@@ -170,6 +170,12 @@ struct tfd_exec_ahead {
     int32_t nodes;
 };
 
+/* See node_cost.c; atomics. */
+struct tfd_node_cost {
+    uint32_t ns;      /* 0: not known yet */
+    uint32_t last_ns; /* what its newest run took; 0: there was none */
+};
+
 struct tfd_exec {
     struct tfd_arena arena;
     struct tfd_graph *graph;
@@ -204,7 +210,7 @@ struct tfd_exec {
     uint64_t steps;
     uint32_t cost_ns;  /* of a step */
     int32_t expensive; /* nodes worth a thread */
-    uint32_t *node_cost_ns;
+    struct tfd_node_cost *node_costs;
     struct tfd_node_samples *samples;
     struct tfd_parts *parts; /* NULL: it has none */
     /* Where its bytes count as long as it is there, and those of its steps;

@@ -452,7 +452,7 @@ static void run_timed(struct tfd_runner *r, struct tfd_ready *item)
         r->node_ns = tfd_clock_wall_ns();
     run_node(r, item);
     took = tfd_clock_now_ns() - begun;
-    tfd_runner_cost(e, n, (uint32_t)took);
+    tfd_runner_cost(e, n, took);
     if (sampled)
         tfd_node_sample_add(e, n, took, 1);
 }

@@ -1,6 +1,6 @@
 /*
- * node_cost.c - averages how long each node of a graph takes, over the steps
- * that are timed, and decides by that which nodes are worth another thread.
+ * node_cost.c - how long each node of a graph takes, by the steps that are
+ * timed, and by that which nodes are worth another thread.
  */
 #include "daemon/worker/run/runner.h"
 
@@ -13,7 +13,7 @@
 uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
                             const struct tfd_exec_node *n)
 {
-    return TFD_LOAD_RELAXED(&e->node_cost_ns[n - e->nodes]);
+    return TFD_LOAD_RELAXED(&e->node_costs[n - e->nodes].ns);
 }
 
 bool tfd_runner_is_expensive(const struct tfd_exec *e,
@@ -23,12 +23,22 @@ bool tfd_runner_is_expensive(const struct tfd_exec *e,
            tfd_runner_cost_of(e, n) > EXPENSIVE_NS;
 }
 
-/* Costs move by a quarter, both ways. */
+/* A thread that loses its processor within a node makes it look a thousand
+ * times as long, and so does a first run with cold caches: what one run alone
+ * took says nothing.  Costs rise by a quarter of the difference, since a node
+ * whose work varies is no better for changing its thread, and fall at once. */
 void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
-                     uint32_t took)
+                     uint64_t took)
 {
-    uint32_t *cost = &e->node_cost_ns[n - e->nodes];
-    uint32_t before = TFD_LOAD_RELAXED(cost);
+    struct tfd_node_cost *cost = &e->node_costs[n - e->nodes];
+    uint32_t ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
+    uint32_t last = TFD_LOAD_RELAXED(&cost->last_ns);
+    uint32_t before = TFD_LOAD_RELAXED(&cost->ns);
 
-    TFD_STORE_RELAXED(cost, before ? before - before / 4 + took / 4 : took);
+    TFD_STORE_RELAXED(&cost->last_ns, ns);
+    if (ns > last)
+        ns = last;
+    if (before && ns > before)
+        ns = before + (ns - before) / 4;
+    TFD_STORE_RELAXED(&cost->ns, ns);
 }

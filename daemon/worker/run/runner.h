@@ -91,7 +91,8 @@ static inline void tfd_runner_wake(struct tfd_step *s)
 
 /* ---- node_cost.c --------------------------------------------------------- */
 
-/* How long runs of the node have taken, in nanoseconds; 0: not known yet. */
+/* How long a run of the node takes, in nanoseconds: the shorter of two runs in
+ * a row, smoothed; 0: not known yet. */
 uint32_t tfd_runner_cost_of(const struct tfd_exec *e,
                             const struct tfd_exec_node *n);
 /* Whether the node is worth another thread, by its cost or by its kind. */
@@ -99,7 +100,7 @@ bool tfd_runner_is_expensive(const struct tfd_exec *e,
                              const struct tfd_exec_node *n);
 /* Records that the node took so many nanoseconds. */
 void tfd_runner_cost(const struct tfd_exec *e, const struct tfd_exec_node *n,
-                     uint32_t took);
+                     uint64_t took);
 
 /* ---- flow.c -------------------------------------------------------------- */
 

@@ -129,7 +129,7 @@ static void compute_timed(const struct run *x, const struct tfd_while_op *op)
 
     compute_op(x, op);
     took = tfd_clock_now_ns() - begun;
-    tfd_runner_cost(e, op->node, (uint32_t)took);
+    tfd_runner_cost(e, op->node, took);
     if (x->r->step->sampled)
         tfd_node_sample_add(e, op->node, took,
                             x->l->rounds < SAMPLED_ROUNDS ? 1 : SAMPLED_ROUNDS);

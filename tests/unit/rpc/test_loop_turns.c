@@ -112,7 +112,7 @@ static void fail_beside_loops(uint64_t graph)
 static void make_expensive(struct tfd_exec *e)
 {
     for (int32_t i = 0; i < e->node_count; i++)
-        __atomic_store_n(&e->node_cost_ns[i], 1000000, __ATOMIC_RELAXED);
+        __atomic_store_n(&e->node_costs[i].ns, 1000000, __ATOMIC_RELAXED);
     e->expensive = e->node_count;
 }
 
