@@ -4,8 +4,12 @@
 #include "kernels/sparse/sparse_order.h"
 
 #include "common/base/atomic.h"
+#include "common/base/min.h"
 #include "common/thread/halt.h"
+#include "kernels/core/element.h"
+#include "kernels/layout/rows.h"
 #include "kernels/reduce/radix.h"
+#include "kernels/sparse/sparse_pick.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -225,4 +229,180 @@ enum tfd_code tfd_sparse_order(const struct tfd_sparse *s, int64_t *order,
     free(memory);
     free(keys);
     return rc;
+}
+
+/* ---- Rows without elements ----------------------------------------------- */
+
+/* Behind the elements from i on that are of the same row; they are looked at by
+ * eight where there are many. */
+static int64_t row_end(const struct tfd_sparse *s, int64_t i)
+{
+    const int64_t rank = s->rank, count = s->count;
+    const int64_t *index = s->index + i * rank, row = *index;
+
+    for (i++, index += rank; i + 8 < count && *index == row; i += 8) {
+        const int64_t *next = index + rank;
+        int64_t differ = 0;
+
+        for (int n = 1; n < 8; n++, next += rank)
+            differ |= *next ^ row;
+        if (differ)
+            break;
+        index = next;
+    }
+    for (; i < count && *index == row; index += rank)
+        i++;
+    return i;
+}
+
+/* A row's elements mostly stand together, so they are looked at together. */
+enum tfd_code tfd_sparse_order_mark(struct tfd_sparse_filling *f,
+                                    struct tfd_status *st)
+{
+    const struct tfd_sparse s = f->s;
+    const int64_t rows = f->rows;
+    tfd_bool *const empty = f->empty;
+    int64_t last = 0, filled = 0;
+    bool falls = false;
+
+    for (int64_t i = 0; i < s.count; i = row_end(&s, i)) {
+        const int64_t row = s.index[i * s.rank];
+
+        if (row < 0 || row >= rows)
+            return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                            "indices(%" PRId64 ", 0) is invalid: %" PRId64
+                            " >= %" PRId64,
+                            i, row, rows);
+        falls |= row < last;
+        filled += empty[row];
+        empty[row] = 0;
+        last = row;
+    }
+    f->ordered = !falls;
+    f->total = s.count + rows - filled;
+    return TFD_OK;
+}
+
+/* The indices of an empty row. */
+static void put_empty_row(int64_t *to, int rank, int64_t row)
+{
+    to[0] = row;
+    for (int d = 1; d < rank; d++)
+        to[d] = 0;
+}
+
+/* How far elements in order have gone to their places. */
+struct merging {
+    int64_t i, row, place; /* row: the first that nothing is put for */
+};
+
+/* Up to the place `end`, while there are elements.  No branch asks whether an
+ * element or an empty row comes next, which nothing foretells: a place is an
+ * element's until the element has its own. */
+static inline void merge_of_rank(const struct tfd_sparse_filling *f,
+                                 struct merging *m, int64_t end, int64_t *index,
+                                 const int rank)
+{
+    const int64_t *from = f->s.index + m->i * rank;
+    int64_t *to = index + m->place * rank, row = m->row, i = m->i, at;
+
+    for (at = m->place; at < end && i < f->s.count; at++) {
+        const int64_t own = from[0], taken = own <= row;
+
+        row = taken ? own : row;
+        to[0] = row++;
+        for (int d = 1; d < rank; d++)
+            to[d] = from[d] & -taken;
+        f->place[i] = at;
+        i += taken;
+        from += taken * rank;
+        to += rank;
+    }
+    *m = (struct merging){i, row, at};
+}
+
+static void merge_rows(const struct tfd_sparse_filling *f, struct merging *m,
+                       int64_t end, int64_t *index)
+{
+    if (f->s.rank == 2)
+        merge_of_rank(f, m, end, index, 2);
+    else
+        merge_of_rank(f, m, end, index, f->s.rank);
+}
+
+#define MERGE_AT_ONCE 65536 /* places between two looks at the step */
+
+/* The places of elements that are in order, and all indices. */
+static enum tfd_code place_ordered(const struct tfd_sparse_filling *f,
+                                   int64_t *index, struct tfd_status *st)
+{
+    struct merging m = {0};
+
+    while (m.i < f->s.count) {
+        if (tfd_halted())
+            return tfd_halt_fail(st);
+        merge_rows(f, &m, tfd_min(f->total, m.place + MERGE_AT_ONCE), index);
+    }
+    for (int64_t row = m.row; row < f->rows; row++, m.place++) {
+        if (tfd_sparse_stops(row))
+            return tfd_halt_fail(st);
+        put_empty_row(index + m.place * f->s.rank, f->s.rank, row);
+    }
+    return TFD_OK;
+}
+
+/* The same in any order; begin: zeros, one for each row and one more. */
+static enum tfd_code place_by_counts(const struct tfd_sparse_filling *f,
+                                     int64_t *begin, int64_t *index,
+                                     struct tfd_status *st)
+{
+    const int rank = f->s.rank;
+
+    for (int64_t i = 0; i < f->s.count; i++)
+        begin[f->s.index[i * rank] + 1]++;
+    for (int64_t row = 0; row < f->rows; row++) {
+        if (tfd_sparse_stops(row))
+            return tfd_halt_fail(st);
+        if (f->empty[row])
+            put_empty_row(index + begin[row] * rank, rank, row);
+        begin[row + 1] += begin[row] + f->empty[row];
+    }
+    for (int64_t i = 0; i < f->s.count; i++)
+        f->place[i] = begin[f->s.index[i * rank]]++;
+    tfd_rows_scatter((size_t)rank * sizeof(*index), TFD_INT64)(
+        index, f->s.index, (size_t)rank * sizeof(*index), f->place, f->s.count);
+    return TFD_OK;
+}
+
+/* n zeros; as a tensor, since n is a value of the graph's and memory for it is
+ * to be accounted for. */
+static enum tfd_code new_counts(struct tfd_tensor *out, int64_t n,
+                                struct tfd_status *st)
+{
+    const struct tfd_shape shape = {1, {n}};
+
+    TFD_TRY(tfd_tensor_new(out, TFD_INT64, &shape, st));
+    tfd_elements_zero(TFD_INT64, tfd_tensor_data(out), n);
+    if (!tfd_halted())
+        return TFD_OK;
+    tfd_tensor_unref(out);
+    return tfd_halt_fail(st);
+}
+
+static enum tfd_code place_unordered(const struct tfd_sparse_filling *f,
+                                     int64_t *index, struct tfd_status *st)
+{
+    struct tfd_tensor begin = TFD_TENSOR_INIT;
+    enum tfd_code rc;
+
+    TFD_TRY(new_counts(&begin, f->rows + 1, st));
+    rc = place_by_counts(f, tfd_tensor_data(&begin), index, st);
+    tfd_tensor_unref(&begin);
+    return rc;
+}
+
+enum tfd_code tfd_sparse_order_fill(const struct tfd_sparse_filling *f,
+                                    int64_t *index, struct tfd_status *st)
+{
+    return (f->ordered ? place_ordered : place_unordered)(f, index, st);
 }

@@ -14,7 +14,6 @@
 #include "kernels/layout/rows.h"
 #include "kernels/index/scatter.h"
 #include "kernels/sparse/sparse_order.h"
-#include "kernels/sparse/sparse_pick.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -161,126 +160,53 @@ static enum tfd_code reorder_shape(struct tfd_shape_ctx *s,
 
 /* ---- SparseFillEmptyRows ------------------------------------------------- */
 
-struct filling {
-    struct tfd_sparse s;
-    int64_t rows, total; /* total: elements of the output */
-    int64_t *begin;      /* by row, where its elements begin; rows + 1 */
-    int64_t *place;      /* by element of the input; an output, too */
-    bool ordered;        /* rows do not fall */
-};
-
-/* Behind the elements from i on that are of the same row; they are looked at by
- * eight where there are many. */
-static int64_t row_end(const struct tfd_sparse *s, int64_t i)
-{
-    const int64_t *index = s->index, row = index[i * s->rank];
-
-    for (i++; i + 8 < s->count && index[i * s->rank] == row; i += 8) {
-        int64_t differ = 0;
-
-        for (int n = 1; n < 8; n++)
-            differ |= index[(i + n) * s->rank] ^ row;
-        if (differ)
-            break;
-    }
-    while (i < s->count && index[i * s->rank] == row)
-        i++;
-    return i;
-}
-
-/* A row's elements mostly stand together, so they are counted together. */
-static enum tfd_code count_rows(struct filling *f, struct tfd_status *st)
-{
-    int64_t last = 0, end;
-
-    f->ordered = true;
-    for (int64_t i = 0; i < f->s.count; i = end) {
-        const int64_t row = f->s.index[i * f->s.rank];
-
-        if (row < 0 || row >= f->rows)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "indices(%" PRId64 ", 0) is invalid: %" PRId64
-                            " >= %" PRId64,
-                            i, row, f->rows);
-        end = row_end(&f->s, i);
-        f->ordered &= row >= last;
-        f->begin[row + 1] += end - i;
-        last = row;
-    }
-    return TFD_OK;
-}
-
-/* Counts become beginnings; an empty row counts one. */
-static enum tfd_code find_row_places(struct tfd_kctx *k, struct filling *f,
+static enum tfd_code find_empty_rows(struct tfd_kctx *k,
+                                     struct tfd_sparse_filling *f,
                                      struct tfd_status *st)
 {
     const struct tfd_shape rows = {1, {f->rows}};
-    tfd_bool *empty;
-    int64_t at = 0;
+    const tfd_bool one = 1;
 
-    TFD_TRY(count_rows(f, st));
     TFD_TRY(tfd_kctx_output(k, 2, TFD_BOOL, &rows, st));
     TFD_TRY(tfd_kctx_output(k, 3, TFD_INT64, &k->in[1].shape, st));
-    empty = tfd_tensor_data(&k->out[2]);
+    f->empty = tfd_tensor_data(&k->out[2]);
     f->place = tfd_tensor_data(&k->out[3]);
-    for (int64_t row = 0; row < f->rows; row++) {
-        if (tfd_sparse_stops(row))
-            return tfd_halt_fail(st);
-        empty[row] = f->begin[row + 1] == 0;
-        at += f->begin[row + 1] + empty[row];
-        f->begin[row + 1] = at;
-    }
-    f->total = at;
-    if (f->ordered && f->total == f->s.count)
-        for (int64_t i = 0; i < f->s.count; i++)
-            f->place[i] = i;
-    else
-        for (int64_t i = 0; i < f->s.count; i++)
-            f->place[i] = f->begin[f->s.index[i * f->s.rank]]++;
-    /* Beginnings are ends now, where the row has elements. */
-    return TFD_OK;
+    TFD_TRY(tfd_elements_fill(TFD_BOOL, f->empty, &one, f->rows, st));
+    if (tfd_halted())
+        return tfd_halt_fail(st);
+    return tfd_sparse_order_mark(f, st);
 }
 
-/* The indices of what empty rows get.  No branch asks which rows these are: for
- * a row that has elements a default is written where its first element goes,
- * which comes later and overwrites it. */
-static void put_defaults(const struct filling *f, int64_t *index)
-{
-    for (int64_t row = 0; row < f->rows && f->begin[row] < f->total; row++) {
-        int64_t *to = index + f->begin[row] * f->s.rank;
-
-        to[0] = row;
-        for (int d = 1; d < f->s.rank; d++)
-            to[d] = 0;
-    }
-}
-
-static enum tfd_code put_elements(struct tfd_kctx *k, const struct filling *f,
+static enum tfd_code put_elements(struct tfd_kctx *k,
+                                  const struct tfd_sparse_filling *f,
                                   struct tfd_status *st)
 {
     const struct tfd_shape matrix = {2, {f->total, f->s.rank}};
     const struct tfd_shape vector = {1, {f->total}};
-    const size_t size = (size_t)f->s.rank * sizeof(int64_t);
     enum tfd_dtype dtype = f->s.values->dtype;
 
-    if (f->ordered && f->total == f->s.count) {
-        tfd_kctx_output_alias(k, 0, 0, &k->in[0].shape);
-        tfd_kctx_output_alias(k, 1, 1, &k->in[1].shape);
-        return TFD_OK;
-    }
     TFD_TRY(tfd_kctx_output(k, 0, TFD_INT64, &matrix, st));
     TFD_TRY(tfd_kctx_output(k, 1, dtype, &vector, st));
     if (!f->total)
         return TFD_OK;
-    put_defaults(f, tfd_tensor_data(&k->out[0]));
+    TFD_TRY(tfd_sparse_order_fill(f, tfd_tensor_data(&k->out[0]), st));
     TFD_TRY(tfd_elements_fill(dtype, tfd_tensor_data(&k->out[1]),
                               tfd_tensor_data(&k->in[3]), f->total, st));
-    if (!f->s.count)
-        return TFD_OK;
-    tfd_rows_scatter(size, TFD_INT64)(tfd_tensor_data(&k->out[0]), f->s.index,
-                                      size, f->place, f->s.count);
-    return scatter(dtype, tfd_tensor_data(&k->out[1]),
-                   tfd_tensor_data(f->s.values), f->place, f->s.count, st);
+    return f->s.count
+               ? scatter(dtype, tfd_tensor_data(&k->out[1]),
+                         tfd_tensor_data(f->s.values), f->place, f->s.count, st)
+               : TFD_OK;
+}
+
+/* Nothing is missing: elements are where they were. */
+static enum tfd_code pass_elements(struct tfd_kctx *k,
+                                   const struct tfd_sparse_filling *f)
+{
+    for (int64_t i = 0; i < f->s.count; i++)
+        f->place[i] = i;
+    tfd_kctx_output_alias(k, 0, 0, &k->in[0].shape);
+    tfd_kctx_output_alias(k, 1, 1, &k->in[1].shape);
+    return TFD_OK;
 }
 
 static enum tfd_code check_input_rank(const struct tfd_kctx *k, int in,
@@ -343,36 +269,15 @@ enum tfd_code tfd_sparse_rows_read(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
-/* n zeros; as a tensor, since n is a value of the graph's and memory for it is
- * to be accounted for. */
-static enum tfd_code new_counts(struct tfd_tensor *out, int64_t n,
-                                struct tfd_status *st)
-{
-    const struct tfd_shape shape = {1, {n}};
-
-    TFD_TRY(tfd_tensor_new(out, TFD_INT64, &shape, st));
-    tfd_elements_zero(TFD_INT64, tfd_tensor_data(out), n);
-    if (!tfd_halted())
-        return TFD_OK;
-    tfd_tensor_unref(out);
-    return tfd_halt_fail(st);
-}
-
 static enum tfd_code fill_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_tensor begin = TFD_TENSOR_INIT;
-    struct filling f = {0};
-    enum tfd_code rc;
+    struct tfd_sparse_filling f = {0};
 
     TFD_TRY(tfd_sparse_rows_read(k, &f.s, st));
     f.rows = f.s.dim[0];
-    TFD_TRY(new_counts(&begin, f.rows + 1, st));
-    f.begin = tfd_tensor_data(&begin);
-    rc = find_row_places(k, &f, st);
-    if (rc == TFD_OK)
-        rc = put_elements(k, &f, st);
-    tfd_tensor_unref(&begin);
-    return rc;
+    TFD_TRY(find_empty_rows(k, &f, st));
+    return f.ordered && f.total == f.s.count ? pass_elements(k, &f)
+                                             : put_elements(k, &f, st);
 }
 
 static enum tfd_code fill_gradient(struct tfd_grad *g, struct tfd_status *st)

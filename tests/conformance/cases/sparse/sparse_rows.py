@@ -26,7 +26,8 @@ row("SparseReorder", [
          [300, 300])], ANY)
 row("SparseFillEmptyRows", [
     dataclasses.replace(case, inputs=case.inputs + (x(),)) for case in SPARSE]
-    + [bad([[2, 0]], x(1), [2, 3], x()), bad([[-1, 0]], x(1), [2, 3], x()),
+    + [once([[i * i // 40, i % 7] for i in range(3000)], x(3000), [300000, 7], x()),
+       bad([[2, 0]], x(1), [2, 3], x()), bad([[-1, 0]], x(1), [2, 3], x()),
        bad([[0, 0]], x(1), [0, 3], x()), bad(SORTED, x(3), [2, 3], x(1)),
        bad(np.zeros([0, 0]), x(0), np.zeros([0]), x())], ANY)
 row("SparseFillEmptyRowsGrad", [
