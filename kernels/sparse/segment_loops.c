@@ -237,8 +237,8 @@ static fold_fn *fold_for(enum tfd_segment_fold fold, enum tfd_dtype dtype,
 
 struct job {
     const struct tfd_segments *s;
-    fold_fn *fold, *divide;      /* divide: or NULL */
-    tfd_segment_short_fn *steps; /* in their place; or NULL */
+    enum tfd_segment_fold kind;
+    fold_fn *fold, *divide; /* divide: or NULL */
 };
 
 static int64_t id_at(const struct tfd_segments *s, int64_t i)
@@ -335,16 +335,18 @@ static void fold_short(const struct job *j, int64_t begin, int64_t end)
             k + 1 < TFD_SEGMENT_STRETCHES ? begin + (k + 1) * each : end;
 
         stretch[k].at = at;
+        stretch[k].last = id_at(j->s, at - 1);
         stretch[k].end = at = to > at ? next_begin(j->s, to) : at;
     }
-    j->steps(j->s, stretch);
+    tfd_segment_short_fold(j->kind, j->s, stretch);
 }
 
 static void fold_range(void *arg, int64_t begin, int64_t end)
 {
     const struct job *j = arg;
 
-    (j->steps ? fold_short : fold_segments)(j, begin, end);
+    (tfd_segment_short_has(j->kind, j->s) ? fold_short
+                                          : fold_segments)(j, begin, end);
 }
 
 enum tfd_code tfd_segment_fold_sorted(struct tfd_kctx *k,
@@ -353,9 +355,8 @@ enum tfd_code tfd_segment_fold_sorted(struct tfd_kctx *k,
                                       struct tfd_status *st)
 {
     size_t size = tfd_dtype_size(s->dtype) * (size_t)s->inner;
-    struct job j = {.s = s,
-                    .fold = fold_for(fold, s->dtype, s->inner),
-                    .steps = tfd_segment_short_for(fold, s)};
+    struct job j = {
+        .s = s, .kind = fold, .fold = fold_for(fold, s->dtype, s->inner)};
 
     if (!j.fold)
         return tfd_fail(st, TFD_UNIMPLEMENTED, "no such fold of type %s",

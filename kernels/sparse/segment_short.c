@@ -5,8 +5,9 @@
  * one before overlap; what a segment has so far is written after every row, so
  * that nobody asks whether it ends.
  *
- * Ids are compared some hundred at a time for sums and means of floats, which
- * are divided where they lie.
+ * Ids are looked at some hundred at a time, before the rows: where segments
+ * begin, where they are written, and whether some are left out.  Means are sums
+ * that are divided where they lie, a segment at a time.
  */
 #include "kernels/sparse/segment_short.h"
 
@@ -28,16 +29,74 @@ void tfd_segment_gap(const struct tfd_segments *s, int64_t begin, int64_t end)
 #define TARGET_avx2
 #endif
 
-/* Vectors of 2 and of 4 of T, wherever they lie. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- Ids ----------------------------------------------------------------- */
+
+#define WORD 64 /* rows whose beginnings are bits of a number */
+#define BLOCK 256
+
+struct block {
+    uint32_t same[BLOCK]; /* ones: of the segment of the row before it */
+    int64_t at[BLOCK];    /* its segment */
+};
+
+/* Looks at n ids; whether some are left out before them. */
+#define FIND_SAME(I)                                              \
+    TARGET_avx2 static bool find_same_##I(const I *id, int64_t n, \
+                                          struct block *b)        \
+    {                                                             \
+        I gap = 0;                                                \
+                                                                  \
+        for (int64_t i = 0; i < n; i++) {                         \
+            b->same[i] = 0u - (uint32_t)(id[i] == id[i - 1]);     \
+            b->at[i] = id[i];                                     \
+            gap |= (I)(id[i] - id[i - 1] > 1);                    \
+        }                                                         \
+        for (int64_t i = n; i % WORD; i++)                        \
+            b->same[i] = UINT32_MAX;                              \
+        return gap != 0;                                          \
+    }
+
+FIND_SAME(int32_t)
+FIND_SAME(int64_t)
+
+static bool find_same(const struct tfd_segments *s, int64_t at, int64_t n,
+                      struct block *b)
+{
+    return s->ids_type == TFD_INT32
+               ? find_same_int32_t((const int32_t *)s->ids + at, n, b)
+               : find_same_int64_t((const int64_t *)s->ids + at, n, b);
+}
+
+/* `last`: the id before those of the block. */
+static void fill_gaps(const struct tfd_segments *s, const struct block *b,
+                      int64_t n, int64_t last)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (b->at[i] > last + 1)
+            tfd_segment_gap(s, last + 1, b->at[i]);
+        last = b->at[i];
+    }
+}
+
+/* ---- Rows ---------------------------------------------------------------- */
+
+/* Vectors of n of T, wherever they lie. */
 #define VECTOR(T, n)                                               \
     typedef T T##_##n __attribute__((vector_size((n) * sizeof(T)), \
                                      aligned(sizeof(T)), may_alias))
 VECTOR(float, 4);
+#if defined(__x86_64__)
+typedef float float_8 __attribute__((vector_size(32)));
+#endif
 VECTOR(int32_t, 4);
 VECTOR(uint32_t, 4);
+VECTOR(uint32_t, 8);
 VECTOR(double, 2);
-VECTOR(int64_t, 2);
-VECTOR(uint64_t, 2);
+VECTOR(double, 4);
+VECTOR(int64_t, 4);
+VECTOR(uint64_t, 4);
 
 /* b where the mask m has ones, a where it has zeros. */
 #define PICK(V, m, a, b) \
@@ -51,15 +110,85 @@ VECTOR(uint64_t, 2);
 #define LOAD_2(V, x) ((V){(x)[0], (x)[1]})
 #define LOAD_3(V, x) ((V){(x)[0], (x)[1], (x)[2]})
 #define LOAD_4(V, x) (*(const V *)(x))
-#define SUM_OF(V, sum, rows) (sum)
-#define MEAN_OF(V, sum, rows) ((sum) / __builtin_convertvector(rows, V))
-/* Below 2^52 a number is what its bits add to those of 2^52 as a double; AVX2
- * converts none of 64 bits. */
-#define WIDE_MEAN_OF(V, sum, rows) \
-    ((sum) / ((V)((rows) | 0x4330000000000000) - 0x1p52))
-/* Of one number each.  A double's quotient of numbers below 2^52, of which the
- * lower is below 2^31, never reaches the whole number above it; processors have
- * it long before that of integers. */
+#define EACH_4(one) ((uint32_t_4){one, one, one, one})
+#define EACH_8(one) ((uint32_t_8){one, one, one, one, one, one, one, one})
+
+typedef void rows_fn(const struct tfd_segments *s,
+                     struct tfd_segment_stretch *stretch, const struct block *b,
+                     int count, int64_t n);
+
+/* The next n rows of `count` stretches.  A row of N elements is the beginning
+ * of a vector V, which `words` numbers of 32 bits are. */
+#define FOLD_ROWS(name, T, V, words, N, F)                                 \
+    TARGET_avx2 INLINE void fold_##name##_##N(                             \
+        const struct tfd_segments *s, struct tfd_segment_stretch *stretch, \
+        const struct block *b, const int count, int64_t n)                 \
+    {                                                                      \
+        T *const y = s->y;                                                 \
+        const T *x[TFD_SEGMENT_STRETCHES];                                 \
+        V fold[TFD_SEGMENT_STRETCHES];                                     \
+                                                                           \
+        for (int k = 0; k < count; k++) {                                  \
+            x[k] = (const T *)s->x + stretch[k].at * (N);                  \
+            memcpy(&fold[k], stretch[k].fold, sizeof(V));                  \
+        }                                                                  \
+        for (int64_t i = 0; i < n; i++)                                    \
+            for (int k = 0; k < count; k++) {                              \
+                const uint32_t same = b[k].same[i];                        \
+                const V value = LOAD_##N(V, x[k] + i * (N));               \
+                const V more = F(V, fold[k], value);                       \
+                                                                           \
+                fold[k] = PICK(V, EACH_##words(same), value, more);        \
+                for (int c = 0; c < (N); c++)                              \
+                    y[b[k].at[i] * (N) + c] = fold[k][c];                  \
+            }                                                              \
+        for (int k = 0; k < count; k++)                                    \
+            memcpy(stretch[k].fold, &fold[k], sizeof(V));                  \
+    }                                                                      \
+                                                                           \
+    TARGET_avx2 static void rows_##name##_##N(                             \
+        const struct tfd_segments *s, struct tfd_segment_stretch *stretch, \
+        const struct block *b, int count, int64_t n)                       \
+    {                                                                      \
+        if (count > 1)                                                     \
+            fold_##name##_##N(s, stretch, b, TFD_SEGMENT_STRETCHES, n);    \
+        else                                                               \
+            fold_##name##_##N(s, stretch, b, 1, n);                        \
+    }
+
+#define ROWS_4(X, name, T, F)    \
+    X(name, T, float_4, 4, 1, F) \
+    X(name, T, float_4, 4, 2, F) \
+    X(name, T, float_4, 4, 3, F) \
+    X(name, T, float_4, 4, 4, F)
+#define ROWS_3(X, name, T, F)     \
+    X(name, T, double_2, 4, 1, F) \
+    X(name, T, double_2, 4, 2, F) \
+    X(name, T, double_4, 8, 3, F)
+
+#define INT_ROWS(X, name, T, V, words, F) \
+    X(name, T, V, words, 1, F)            \
+    X(name, T, V, words, 2, F)            \
+    X(name, T, V, words, 3, F)
+
+ROWS_4(FOLD_ROWS, sum_FLOAT, float, ADD)
+ROWS_4(FOLD_ROWS, min_FLOAT, float, MIN)
+ROWS_4(FOLD_ROWS, max_FLOAT, float, MAX)
+ROWS_3(FOLD_ROWS, sum_DOUBLE, double, ADD)
+ROWS_3(FOLD_ROWS, min_DOUBLE, double, MIN)
+ROWS_3(FOLD_ROWS, max_DOUBLE, double, MAX)
+INT_ROWS(FOLD_ROWS, sum_INT32, uint32_t, uint32_t_4, 4, ADD)
+INT_ROWS(FOLD_ROWS, min_INT32, int32_t, int32_t_4, 4, MIN)
+INT_ROWS(FOLD_ROWS, max_INT32, int32_t, int32_t_4, 4, MAX)
+INT_ROWS(FOLD_ROWS, sum_INT64, uint64_t, uint64_t_4, 8, ADD)
+INT_ROWS(FOLD_ROWS, min_INT64, int64_t, int64_t_4, 8, MIN)
+INT_ROWS(FOLD_ROWS, max_INT64, int64_t, int64_t_4, 8, MAX)
+
+/* ---- Means --------------------------------------------------------------- */
+
+/* A double's quotient of numbers below 2^52, of which the lower is below 2^31,
+ * never reaches the whole number above it; processors have it long before that
+ * of integers. */
 static inline int64_t quotient(int64_t sum, int64_t rows)
 {
     const int64_t far = INT64_C(1) << 52;
@@ -68,324 +197,205 @@ static inline int64_t quotient(int64_t sum, int64_t rows)
         return (int64_t)((double)sum / (double)rows);
     return sum / rows;
 }
-#define INT32_MEAN_OF(V, sum, rows) \
-    ((V){(uint32_t)quotient((int32_t)(sum)[0], (rows)[0])})
-#define INT64_MEAN_OF(V, sum, rows) \
-    ((V){(uint64_t)quotient((int64_t)(sum)[0], (rows)[0])})
-#define COUNT_INT32_MEAN_OF true
-#define COUNT_INT64_MEAN_OF true
-#define COUNT_SUM_OF false
-#define COUNT_WIDE_MEAN_OF true
-#define COUNT_MEAN_OF true
 
-/* `count` stretches for so many steps.  A row of N elements is the beginning of
- * a vector V; `same` is ones where it is of the segment of the row before it,
- * and what the segment has so far is written after each row.  No stretch begins
- * with row 0. */
-#define STEP(name, T, V, M, N, F, OUT, I)                                      \
-    TARGET_avx2 static inline                                                  \
-        __attribute__((always_inline)) void step_##name##_##N##_##I(           \
-            const struct tfd_segments *s, struct tfd_segment_stretch *stretch, \
-            int count, int64_t steps)                                          \
-    {                                                                          \
-        T *const y = s->y;                                                     \
-        const I *id[TFD_SEGMENT_STRETCHES];                                    \
-        const T *x[TFD_SEGMENT_STRETCHES];                                     \
-        V sum[TFD_SEGMENT_STRETCHES];                                          \
-        M rows[TFD_SEGMENT_STRETCHES];                                         \
-                                                                               \
-        for (int k = 0; k < count; k++) {                                      \
-            id[k] = (const I *)s->ids + stretch[k].at;                         \
-            x[k] = (const T *)s->x + stretch[k].at * (N);                      \
-            memcpy(&sum[k], stretch[k].sum, sizeof(V));                        \
-            memcpy(&rows[k], stretch[k].rows, sizeof(M));                      \
-        }                                                                      \
-        for (int64_t i = 0; i < steps; i++)                                    \
-            for (int k = 0; k < count; k++) {                                  \
-                const I at = id[k][i], rise = at - id[k][i - 1];               \
-                const M same = (M){0} - (rise == 0);                           \
-                const V value = LOAD_##N(V, x[k] + i * (N));                   \
-                const V more = F(V, sum[k], value);                            \
-                V out;                                                         \
-                                                                               \
-                if (rise > 1)                                                  \
-                    tfd_segment_gap(s, (int64_t)at - rise + 1, at);            \
-                sum[k] = PICK(V, same, value, more);                           \
-                if (COUNT_##OUT)                                               \
-                    rows[k] = (rows[k] & same) + 1;                            \
-                out = OUT(V, sum[k], rows[k]);                                 \
-                for (int c = 0; c < (N); c++)                                  \
-                    y[(int64_t)at * (N) + c] = out[c];                         \
-            }                                                                  \
-        for (int k = 0; k < count; k++) {                                      \
-            stretch[k].at += steps;                                            \
-            memcpy(stretch[k].sum, &sum[k], sizeof(V));                        \
-            memcpy(stretch[k].rows, &rows[k], sizeof(M));                      \
-        }                                                                      \
+/* The signs of the next 8 of those. */
+#if defined(__x86_64__)
+TARGET_avx2 static inline uint64_t signs_of_8(const uint32_t *same)
+{
+    float_8 x;
+
+    memcpy(&x, same, sizeof(x));
+    return (uint64_t)__builtin_ia32_movmskps256(x);
+}
+#else
+static inline uint64_t signs_of_8(const uint32_t *same)
+{
+    uint64_t bits = 0;
+
+    for (int i = 0; i < 8; i++)
+        bits |= (uint64_t)(same[i] & 1) << i;
+    return bits;
+}
+#endif
+
+/* Ones where segments begin. */
+TARGET_avx2 static inline uint64_t beginnings(const uint32_t *same)
+{
+    uint64_t bits = 0;
+
+    for (int i = 0; i < WORD; i += 8)
+        bits |= signs_of_8(same + i) << i;
+    return ~bits;
+}
+
+typedef void divide_fn(void *y, int64_t segment, int64_t rows);
+typedef void divide_rows_fn(const struct tfd_segments *s,
+                            struct tfd_segment_stretch *t,
+                            const struct block *b, int64_t n);
+
+/* Divides the segments that end where others in the next n rows begin. */
+TARGET_avx2 INLINE void divide_ended(const struct tfd_segments *s,
+                                     struct tfd_segment_stretch *t,
+                                     const struct block *b, int64_t n,
+                                     divide_fn *divide)
+{
+    int64_t segment = t->segment, begin = t->begin;
+
+    for (int64_t i = 0; i < n; i += WORD)
+        for (uint64_t bits = beginnings(b->same + i); bits; bits &= bits - 1) {
+            const int64_t at = i + __builtin_ctzll(bits);
+
+            if (begin >= 0)
+                divide(s->y, segment, t->at + at - begin);
+            begin = t->at + at;
+            segment = b->at[at];
+        }
+    t->segment = segment;
+    t->begin = begin;
+}
+
+#define DIVIDE_ROWS(name, N)                                         \
+    TARGET_avx2 static void divide_rows_##name##_##N(                \
+        const struct tfd_segments *s, struct tfd_segment_stretch *t, \
+        const struct block *b, int64_t n)                            \
+    {                                                                \
+        divide_ended(s, t, b, n, divide_##name##_##N);               \
     }
+#define DIVIDE_REAL(name, T, V, N)                                         \
+    TARGET_avx2 INLINE void divide_##name##_##N(void *to, int64_t segment, \
+                                                int64_t rows)              \
+    {                                                                      \
+        T *y = (T *)to + segment * (N);                                    \
+        const V quotients = LOAD_##N(V, y) / (T)rows;                      \
+                                                                           \
+        for (int c = 0; c < (N); c++)                                      \
+            y[c] = quotients[c];                                           \
+    }                                                                      \
+    DIVIDE_ROWS(name, N)
+#define DIVIDE_INT(name, T, N)                                             \
+    TARGET_avx2 INLINE void divide_##name##_##N(void *to, int64_t segment, \
+                                                int64_t rows)              \
+    {                                                                      \
+        T *y = (T *)to + segment * (N);                                    \
+                                                                           \
+        for (int c = 0; c < (N); c++)                                      \
+            y[c] = (T)quotient(y[c], rows);                                \
+    }                                                                      \
+    DIVIDE_ROWS(name, N)
 
-#define SHORT(name, T, V, M, N, F, OUT, I)                                     \
-    TARGET_avx2 static void short_##name##_##N##_##I(                          \
-        const struct tfd_segments *s, struct tfd_segment_stretch *stretch)     \
-    {                                                                          \
-        int64_t steps = stretch[0].end - stretch[0].at;                        \
-                                                                               \
-        for (int k = 1; k < TFD_SEGMENT_STRETCHES; k++)                        \
-            if (stretch[k].end - stretch[k].at < steps)                        \
-                steps = stretch[k].end - stretch[k].at;                        \
-        if (steps > 0)                                                         \
-            step_##name##_##N##_##I(s, stretch, TFD_SEGMENT_STRETCHES, steps); \
-        for (int k = 0; k < TFD_SEGMENT_STRETCHES; k++)                        \
-            if (stretch[k].at < stretch[k].end)                                \
-                step_##name##_##N##_##I(s, &stretch[k], 1,                     \
-                                        stretch[k].end - stretch[k].at);       \
-    }
+DIVIDE_REAL(FLOAT, float, float_4, 1)
+DIVIDE_REAL(FLOAT, float, float_4, 2)
+DIVIDE_REAL(FLOAT, float, float_4, 3)
+DIVIDE_REAL(FLOAT, float, float_4, 4)
+DIVIDE_REAL(DOUBLE, double, double_2, 1)
+DIVIDE_REAL(DOUBLE, double, double_2, 2)
+DIVIDE_REAL(DOUBLE, double, double_4, 3)
+DIVIDE_INT(INT32, int32_t, 1)
+DIVIDE_INT(INT32, int32_t, 2)
+DIVIDE_INT(INT32, int32_t, 3)
+DIVIDE_INT(INT64, int64_t, 1)
+DIVIDE_INT(INT64, int64_t, 2)
+DIVIDE_INT(INT64, int64_t, 3)
 
-#define SHORT_IDS(X, name, T, V, M, N, F, OUT) \
-    X(name, T, V, M, N, F, OUT, int32_t)       \
-    X(name, T, V, M, N, F, OUT, int64_t)
-#define SHORT_2(X, name, T, V, M, F, OUT)  \
-    SHORT_IDS(X, name, T, V, M, 1, F, OUT) \
-    SHORT_IDS(X, name, T, V, M, 2, F, OUT)
-#define SHORT_4(X, name, T, V, M, F, OUT)  \
-    SHORT_2(X, name, T, V, M, F, OUT)      \
-    SHORT_IDS(X, name, T, V, M, 3, F, OUT) \
-    SHORT_IDS(X, name, T, V, M, 4, F, OUT)
-
-#define EVERY_SHORT(X)                                                       \
-    SHORT_4(X, min_FLOAT, float, float_4, int32_t_4, MIN, SUM_OF)            \
-    SHORT_4(X, max_FLOAT, float, float_4, int32_t_4, MAX, SUM_OF)            \
-    SHORT_IDS(X, sum_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD, SUM_OF) \
-    SHORT_IDS(X, min_INT32, int32_t, int32_t_4, int32_t_4, 1, MIN, SUM_OF)   \
-    SHORT_IDS(X, max_INT32, int32_t, int32_t_4, int32_t_4, 1, MAX, SUM_OF)   \
-    SHORT_IDS(X, mean_INT32, uint32_t, uint32_t_4, int32_t_4, 1, ADD,        \
-              INT32_MEAN_OF)                                                 \
-    SHORT_2(X, sum_DOUBLE, double, double_2, int64_t_2, ADD, SUM_OF)         \
-    SHORT_2(X, min_DOUBLE, double, double_2, int64_t_2, MIN, SUM_OF)         \
-    SHORT_2(X, max_DOUBLE, double, double_2, int64_t_2, MAX, SUM_OF)         \
-    SHORT_2(X, mean_DOUBLE, double, double_2, int64_t_2, ADD, WIDE_MEAN_OF)  \
-    SHORT_IDS(X, sum_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD, SUM_OF) \
-    SHORT_IDS(X, min_INT64, int64_t, int64_t_2, int64_t_2, 1, MIN, SUM_OF)   \
-    SHORT_IDS(X, max_INT64, int64_t, int64_t_2, int64_t_2, 1, MAX, SUM_OF)   \
-    SHORT_IDS(X, mean_INT64, uint64_t, uint64_t_2, int64_t_2, 1, ADD,        \
-              INT64_MEAN_OF)
-
-EVERY_SHORT(STEP)
-EVERY_SHORT(SHORT)
-SHORT_4(STEP, sum_FLOAT, float, float_4, int32_t_4, ADD, SUM_OF)
-SHORT_4(STEP, mean_FLOAT, float, float_4, int32_t_4, ADD, MEAN_OF)
-
-/* ---- Sums of floats ------------------------------------------------------ */
-
-#define BLOCK 256 /* rows whose ids are compared at once */
-
-struct block {
-    uint32_t same[BLOCK]; /* ones: of the segment of the row before it */
-};
-
-#define FIND_SAME(I)                                                     \
-    /* Whether an id is left out. */                                     \
-    TARGET_avx2 static inline bool find_same_##I(const I *id, int64_t n, \
-                                                 struct block *b)        \
-    {                                                                    \
-        I gap = 0;                                                       \
-                                                                         \
-        for (int64_t i = 0; i < n; i++) {                                \
-            b->same[i] = 0u - (uint32_t)(id[i] == id[i - 1]);            \
-            gap |= (I)(id[i] - id[i - 1] > 1);                           \
-        }                                                                \
-        return gap != 0;                                                 \
-    }
-
-FIND_SAME(int32_t)
-FIND_SAME(int64_t)
-
-/* Divides by their rows the segments of a block of n rows, of which `last` has
- * the last row of each, and counts the rows of the last segment. */
-#define DIVIDE_BLOCK(word, N, I, mean)                                  \
-    TARGET_avx2 static inline void divide_block_##N##_##I(              \
-        const struct tfd_segments *s, const I *id, const int32_t *last, \
-        int64_t n, int32_t carried, int32_t *rows)                      \
-    {                                                                   \
-        const int64_t segments = (int64_t)(id[n - 1] - id[0]);          \
-        float *y = (float *)s->y + (int64_t)id[0] * (N);                \
-                                                                        \
-        *rows = last[0] + 1 + carried;                                  \
-        for (int c = 0; c < (N); c++)                                   \
-            y[c] /= (float)*rows;                                       \
-        y += (N);                                                       \
-        for (int64_t i = 1; (N) == 1 && i <= segments; i++)             \
-            y[i - 1] /= (float)(last[i] - last[i - 1]);                 \
-        for (int64_t i = 1; (N) > 1 && i <= segments; i++, y += (N)) {  \
-            const float by = (float)(last[i] - last[i - 1]);            \
-            const float_4 quotient =                                    \
-                LOAD_##N(float_4, y) / (float_4){by, by, by, by};       \
-                                                                        \
-            for (int c = 0; c < (N); c++)                               \
-                y[c] = quotient[c];                                     \
-        }                                                               \
-        if (segments > 0)                                               \
-            *rows = last[segments] - last[segments - 1];                \
-    }
-
-/* The next n rows of `count` stretches, none of which leaves out an id: as
- * step_..., but that a mean is divided once a block. */
-#define ADD_BLOCK(word, N, I, mean)                                            \
-    TARGET_avx2 static inline                                                  \
-        __attribute__((always_inline)) void add_block_##word##_##N##_##I(      \
-            const struct tfd_segments *s, struct tfd_segment_stretch *stretch, \
-            const struct block *b, int count, int64_t n)                       \
-    {                                                                          \
-        typedef float_4 V;                                                     \
-        float *const y = s->y;                                                 \
-        int32_t last[TFD_SEGMENT_STRETCHES][BLOCK];                            \
-        const I *id[TFD_SEGMENT_STRETCHES];                                    \
-        I first[TFD_SEGMENT_STRETCHES];                                        \
-        const float *x[TFD_SEGMENT_STRETCHES];                                 \
-        V sum[TFD_SEGMENT_STRETCHES];                                          \
-                                                                               \
-        for (int k = 0; k < count; k++) {                                      \
-            id[k] = (const I *)s->ids + stretch[k].at;                         \
-            first[k] = id[k][0];                                               \
-            x[k] = (const float *)s->x + stretch[k].at * (N);                  \
-            memcpy(&sum[k], stretch[k].sum, sizeof(V));                        \
-        }                                                                      \
-        for (int64_t i = 0; i < n; i++)                                        \
-            for (int k = 0; k < count; k++) {                                  \
-                const int64_t at = (int64_t)id[k][i];                          \
-                const uint32_t one = b[k].same[i];                             \
-                const uint32_t_4 same = {one, one, one, one};                  \
-                const V value = LOAD_##N(V, x[k] + i * (N));                   \
-                const V more = sum[k] + value;                                 \
-                                                                               \
-                sum[k] = PICK(V, same, value, more);                           \
-                for (int c = 0; c < (N); c++)                                  \
-                    y[at * (N) + c] = sum[k][c];                               \
-                if (mean)                                                      \
-                    last[k][at - (int64_t)first[k]] = (int32_t)i;              \
-            }                                                                  \
-        for (int k = 0; k < count; k++) {                                      \
-            int32_t_4 rows;                                                    \
-            int32_t carried;                                                   \
-                                                                               \
-            memcpy(&rows, stretch[k].rows, sizeof(rows));                      \
-            carried = b[k].same[0] ? rows[0] : 0;                              \
-            if (mean) {                                                        \
-                divide_block_##N##_##I(s, id[k], last[k], n, carried,          \
-                                       &carried);                              \
-                rows = (int32_t_4){carried, carried, carried, carried};        \
-            }                                                                  \
-            stretch[k].at += n;                                                \
-            memcpy(stretch[k].rows, &rows, sizeof(rows));                      \
-            memcpy(stretch[k].sum, &sum[k], sizeof(V));                        \
-        }                                                                      \
-    }                                                                          \
-                                                                               \
-    /* To the end of the shortest stretch. */                                  \
-    TARGET_avx2 static inline                                                  \
-        __attribute__((always_inline)) void add_blocks_##word##_##N##_##I(     \
-            const struct tfd_segments *s, struct tfd_segment_stretch *stretch, \
-            int count)                                                         \
-    {                                                                          \
-        struct block b[TFD_SEGMENT_STRETCHES];                                 \
-                                                                               \
-        for (;;) {                                                             \
-            int64_t n = BLOCK;                                                 \
-            bool gap = false;                                                  \
-                                                                               \
-            for (int k = 0; k < count; k++)                                    \
-                n = tfd_min(n, stretch[k].end - stretch[k].at);                \
-            if (n <= 0)                                                        \
-                return;                                                        \
-            for (int k = 0; k < count; k++)                                    \
-                gap |= find_same_##I((const I *)s->ids + stretch[k].at, n,     \
-                                     &b[k]);                                   \
-            if (gap)                                                           \
-                step_##word##_FLOAT_##N##_##I(s, stretch, count, n);           \
-            else                                                               \
-                add_block_##word##_##N##_##I(s, stretch, b, count, n);         \
-        }                                                                      \
-    }                                                                          \
-                                                                               \
-    TARGET_avx2 static void blocks_##word##_##N##_##I(                         \
-        const struct tfd_segments *s, struct tfd_segment_stretch *stretch)     \
-    {                                                                          \
-        add_blocks_##word##_##N##_##I(s, stretch, TFD_SEGMENT_STRETCHES);      \
-        for (int k = 0; k < TFD_SEGMENT_STRETCHES; k++)                        \
-            add_blocks_##word##_##N##_##I(s, &stretch[k], 1);                  \
-    }
-
-#define EVERY_BLOCK(X, word, mean) \
-    X(word, 1, int32_t, mean)      \
-    X(word, 2, int32_t, mean)      \
-    X(word, 3, int32_t, mean)      \
-    X(word, 4, int32_t, mean)      \
-    X(word, 1, int64_t, mean)      \
-    X(word, 2, int64_t, mean)      \
-    X(word, 3, int64_t, mean)      \
-    X(word, 4, int64_t, mean)
-
-EVERY_BLOCK(DIVIDE_BLOCK, , )
-EVERY_BLOCK(ADD_BLOCK, sum, false)
-EVERY_BLOCK(ADD_BLOCK, mean, true)
-
-/* ---- Which one ----------------------------------------------------------- */
+/* ---- Which ones ---------------------------------------------------------- */
 
 #define SHORT_MAX 4 /* elements of a row */
 
-#define SHORT_ROW(name, N)                                         \
-    {                                                              \
-        short_##name##_##N##_int32_t, short_##name##_##N##_int64_t \
-    }
-#define BLOCK_ROW(word, N)                                           \
-    {                                                                \
-        blocks_##word##_##N##_int32_t, blocks_##word##_##N##_int64_t \
-    }
-#define BLOCK_ROWS(word)                                            \
-    {                                                               \
-        BLOCK_ROW(word, 1), BLOCK_ROW(word, 2), BLOCK_ROW(word, 3), \
-            BLOCK_ROW(word, 4)                                      \
-    }
-#define SHORT_ROWS_2(name)                     \
+#define OF_4(name)                             \
     {                                          \
-        SHORT_ROW(name, 1), SHORT_ROW(name, 2) \
+        name##_1, name##_2, name##_3, name##_4 \
     }
-#define SHORT_ROWS_4(name)                                          \
-    {                                                               \
-        SHORT_ROW(name, 1), SHORT_ROW(name, 2), SHORT_ROW(name, 3), \
-            SHORT_ROW(name, 4)                                      \
+#define OF_3(name)                   \
+    {                                \
+        name##_1, name##_2, name##_3 \
+    }
+#define OF_TYPES(name)                                                        \
+    {                                                                         \
+        [TFD_FLOAT] = OF_4(name##_FLOAT), [TFD_DOUBLE] = OF_3(name##_DOUBLE), \
+        [TFD_INT32] = OF_3(name##_INT32), [TFD_INT64] = OF_3(name##_INT64)    \
     }
 
-/* By fold, type, elements of a row, and ids of 32 and of 64 bits. */
-static tfd_segment_short_fn
-    *const shorts[TFD_SEGMENT_MEAN + 1][TFD_DTYPE_END][SHORT_MAX][2] = {
-        [TFD_SEGMENT_SUM] = {[TFD_FLOAT] = BLOCK_ROWS(sum),
-                             [TFD_INT32] = {SHORT_ROW(sum_INT32, 1)},
-                             [TFD_DOUBLE] = SHORT_ROWS_2(sum_DOUBLE),
-                             [TFD_INT64] = {SHORT_ROW(sum_INT64, 1)}},
-        [TFD_SEGMENT_MIN] = {[TFD_FLOAT] = SHORT_ROWS_4(min_FLOAT),
-                             [TFD_INT32] = {SHORT_ROW(min_INT32, 1)},
-                             [TFD_DOUBLE] = SHORT_ROWS_2(min_DOUBLE),
-                             [TFD_INT64] = {SHORT_ROW(min_INT64, 1)}},
-        [TFD_SEGMENT_MAX] = {[TFD_FLOAT] = SHORT_ROWS_4(max_FLOAT),
-                             [TFD_INT32] = {SHORT_ROW(max_INT32, 1)},
-                             [TFD_DOUBLE] = SHORT_ROWS_2(max_DOUBLE),
-                             [TFD_INT64] = {SHORT_ROW(max_INT64, 1)}},
-        [TFD_SEGMENT_MEAN] = {[TFD_FLOAT] = BLOCK_ROWS(mean),
-                              [TFD_INT32] = {SHORT_ROW(mean_INT32, 1)},
-                              [TFD_DOUBLE] = SHORT_ROWS_2(mean_DOUBLE),
-                              [TFD_INT64] = {SHORT_ROW(mean_INT64, 1)}},
+/* By fold, type, and elements of a row. */
+static rows_fn *const rows[TFD_SEGMENT_MEAN + 1][TFD_DTYPE_END][SHORT_MAX] = {
+    [TFD_SEGMENT_SUM] = OF_TYPES(rows_sum),
+    [TFD_SEGMENT_MIN] = OF_TYPES(rows_min),
+    [TFD_SEGMENT_MAX] = OF_TYPES(rows_max),
+    [TFD_SEGMENT_MEAN] = OF_TYPES(rows_sum),
 };
+static divide_rows_fn *const divides[TFD_DTYPE_END][SHORT_MAX] =
+    OF_TYPES(divide_rows);
 
-tfd_segment_short_fn *tfd_segment_short_for(enum tfd_segment_fold fold,
-                                            const struct tfd_segments *s)
+bool tfd_segment_short_has(enum tfd_segment_fold fold,
+                           const struct tfd_segments *s)
 {
 #if defined(__x86_64__)
     if (!__builtin_cpu_supports("avx2"))
-        return NULL;
+        return false;
 #endif
-    /* Rows are counted in as many bits as an element has. */
-    if (s->inner > SHORT_MAX || s->count > INT32_MAX)
-        return NULL;
-    return shorts[fold][s->dtype][s->inner - 1][s->ids_type == TFD_INT64];
+    /* A quotient of more rows is not what quotient() makes of them. */
+    return s->inner <= SHORT_MAX && s->count <= INT32_MAX &&
+           rows[fold][s->dtype][s->inner - 1];
+}
+
+/* ---- Stretches ----------------------------------------------------------- */
+
+static int64_t shortest(const struct tfd_segment_stretch *stretch, int count)
+{
+    int64_t n = BLOCK;
+
+    for (int k = 0; k < count; k++)
+        n = tfd_min(n, stretch[k].end - stretch[k].at);
+    return n;
+}
+
+/* To the end of the shortest of them. */
+static void fold_together(enum tfd_segment_fold fold,
+                          const struct tfd_segments *s,
+                          struct tfd_segment_stretch *stretch, int count)
+{
+    rows_fn *const run = rows[fold][s->dtype][s->inner - 1];
+    divide_rows_fn *const divide =
+        fold == TFD_SEGMENT_MEAN ? divides[s->dtype][s->inner - 1] : NULL;
+    struct block b[TFD_SEGMENT_STRETCHES];
+
+    for (int64_t n; (n = shortest(stretch, count)) > 0;) {
+        bool gaps[TFD_SEGMENT_STRETCHES];
+
+        for (int k = 0; k < count; k++)
+            gaps[k] = find_same(s, stretch[k].at, n, &b[k]);
+        run(s, stretch, b, count, n);
+        for (int k = 0; k < count; k++) {
+            if (gaps[k])
+                fill_gaps(s, &b[k], n, stretch[k].last);
+            if (divide)
+                divide(s, &stretch[k], &b[k], n);
+            stretch[k].last = b[k].at[n - 1];
+            stretch[k].at += n;
+        }
+    }
+}
+
+/* Another segment begins behind the last one. */
+static void divide_last(const struct tfd_segments *s,
+                        struct tfd_segment_stretch *t)
+{
+    struct block b = {0};
+
+    for (int i = 1; i < WORD; i++)
+        b.same[i] = UINT32_MAX;
+    divides[s->dtype][s->inner - 1](s, t, &b, 1);
+}
+
+void tfd_segment_short_fold(enum tfd_segment_fold fold,
+                            const struct tfd_segments *s,
+                            struct tfd_segment_stretch *stretch)
+{
+    for (int k = 0; k < TFD_SEGMENT_STRETCHES; k++)
+        stretch[k].begin = -1;
+    fold_together(fold, s, stretch, TFD_SEGMENT_STRETCHES);
+    for (int k = 0; k < TFD_SEGMENT_STRETCHES; k++) {
+        fold_together(fold, s, &stretch[k], 1);
+        if (fold == TFD_SEGMENT_MEAN)
+            divide_last(s, &stretch[k]);
+    }
 }

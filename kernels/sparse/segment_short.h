@@ -12,19 +12,22 @@
 /* Stretches of rows that are gone through at once. */
 #define TFD_SEGMENT_STRETCHES 3
 
-/* Rows [at, end) and what the segment before `at` has so far. */
+/* Rows [at, end), which begin with a segment, and the id of the row before. */
 struct tfd_segment_stretch {
-    int64_t at, end;
-    uint64_t sum[2], rows[2]; /* vectors of 16 bytes */
+    int64_t at, end, last;
+    int64_t begin, segment; /* of the segment of the row before `at` */
+    uint64_t fold[4];       /* what it has so far: a vector of 32 bytes */
 };
 
-/* Folds TFD_SEGMENT_STRETCHES, none of which begins with row 0. */
-typedef void tfd_segment_short_fn(const struct tfd_segments *s,
-                                  struct tfd_segment_stretch *stretch);
+/* Whether the rows are few enough elements, of such a type. */
+bool tfd_segment_short_has(enum tfd_segment_fold fold,
+                           const struct tfd_segments *s);
 
-/* NULL: a segment at a time. */
-tfd_segment_short_fn *tfd_segment_short_for(enum tfd_segment_fold fold,
-                                            const struct tfd_segments *s);
+/* Folds TFD_SEGMENT_STRETCHES, of which at, end and last are given, and none
+ * begins with row 0. */
+void tfd_segment_short_fold(enum tfd_segment_fold fold,
+                            const struct tfd_segments *s,
+                            struct tfd_segment_stretch *stretch);
 
 /* Fills rows [begin, end) of y, which have no id. */
 void tfd_segment_gap(const struct tfd_segments *s, int64_t begin, int64_t end);
