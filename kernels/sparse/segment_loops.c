@@ -27,6 +27,7 @@ struct run {
     const void *x;
     void *y;
     int64_t inner;
+    bool mean; /* wide folds of floats and doubles divide by the rows */
 };
 
 #define FOLD_COUNT (TFD_SEGMENT_MEAN + 1)
@@ -59,6 +60,12 @@ TFD_HALF_ROWS(ORDERS, FOLD)
 
 /* ---- With vectors -------------------------------------------------------- */
 
+#if defined(__x86_64__)
+#define TARGET_avx2 __attribute__((target("avx2")))
+#else
+#define TARGET_avx2
+#endif
+
 /* Vectors of 2, of 4 and of 32 bytes of T, wherever they lie. */
 #define VECTOR(T, word, n)                                            \
     typedef T T##_##word __attribute__((vector_size((n) * sizeof(T)), \
@@ -78,65 +85,90 @@ VECTORS(uint64_t);
 /* b where the mask m has ones, a where it has zeros. */
 #define PICK(V, m, a, b) \
     (V)(((__typeof__(m))(b) & (m)) | ((__typeof__(m))(a) & ~(m)))
-/* As scatter_functions.h has them, NaN too. */
-#define ADD(V, a, b) ((a) + (b))
-#define MUL(V, a, b) ((a) * (b))
-#define MIN(V, a, b) PICK(V, (b) < (a), a, b)
-#define MAX(V, a, b) PICK(V, (b) > (a), a, b)
-
+/* As scatter_functions.h has them, NaN too; n: which of those vectors. */
+#define ADD(V, n, a, b) ((a) + (b))
+#define MUL(V, n, a, b) ((a) * (b))
+#define MIN(V, n, a, b) PICK(V, (b) < (a), a, b)
+#define MAX(V, n, a, b) PICK(V, (b) > (a), a, b)
+#define MIN_FLOAT(V, n, a, b) MIN_FLOAT_##n(V, a, b)
+#define MAX_FLOAT(V, n, a, b) MAX_FLOAT_##n(V, a, b)
+#define MIN_DOUBLE(V, n, a, b) MIN_DOUBLE_##n(V, a, b)
+#define MAX_DOUBLE(V, n, a, b) MAX_DOUBLE_##n(V, a, b)
+#define MIN_FLOAT_2(V, a, b) MIN(V, 2, a, b)
+#define MAX_FLOAT_2(V, a, b) MAX(V, 2, a, b)
+#if defined(__x86_64__)
+/* One instruction gives its first number where that is beyond the second, and
+ * the second otherwise; compilers do not see that it is this. */
+#define MIN_FLOAT_4(V, a, b) ((V)__builtin_ia32_minps(b, a))
+#define MAX_FLOAT_4(V, a, b) ((V)__builtin_ia32_maxps(b, a))
+#define MIN_FLOAT_whole(V, a, b) ((V)__builtin_ia32_minps256(b, a))
+#define MAX_FLOAT_whole(V, a, b) ((V)__builtin_ia32_maxps256(b, a))
+#define MIN_DOUBLE_2(V, a, b) ((V)__builtin_ia32_minpd(b, a))
+#define MAX_DOUBLE_2(V, a, b) ((V)__builtin_ia32_maxpd(b, a))
+#define MIN_DOUBLE_4(V, a, b) ((V)__builtin_ia32_minpd256(b, a))
+#define MAX_DOUBLE_4(V, a, b) ((V)__builtin_ia32_maxpd256(b, a))
+#else
+#define MIN_FLOAT_4(V, a, b) MIN(V, 4, a, b)
+#define MAX_FLOAT_4(V, a, b) MAX(V, 4, a, b)
+#define MIN_FLOAT_whole(V, a, b) MIN(V, whole, a, b)
+#define MAX_FLOAT_whole(V, a, b) MAX(V, whole, a, b)
+#define MIN_DOUBLE_2(V, a, b) MIN(V, 2, a, b)
+#define MAX_DOUBLE_2(V, a, b) MAX(V, 2, a, b)
+#define MIN_DOUBLE_4(V, a, b) MIN(V, 4, a, b)
+#define MAX_DOUBLE_4(V, a, b) MAX(V, 4, a, b)
+#endif
+#define MIN_DOUBLE_whole(V, a, b) MIN_DOUBLE_4(V, a, b)
+#define MAX_DOUBLE_whole(V, a, b) MAX_DOUBLE_4(V, a, b)
 #define AT_ONCE 4 /* vectors of a row */
 
 /* `count` vectors of n elements of each row: the first at column `at`, each
  * `step` columns after the one before. */
-#define FOLD_VECTORS(set, name, T, F, L, n)                                    \
-    TARGET_##set INLINE void set##_##name##_##n(const struct run *r,           \
-                                                int64_t rows, int64_t at,      \
-                                                int64_t step, const int count) \
-    {                                                                          \
-        typedef T##_##n V;                                                     \
-        const T *row = (const T *)r->x + at;                                   \
-        V fold[AT_ONCE];                                                       \
-                                                                               \
-        for (int v = 0; v < count; v++)                                        \
-            fold[v] = *(const V *)(row + v * step);                            \
-        for (int64_t i = 1; i < rows; i++) {                                   \
-            row += r->inner;                                                   \
-            for (int v = 0; v < count; v++)                                    \
-                fold[v] = F(V, fold[v], *(const V *)(row + v * step));         \
-        }                                                                      \
-        for (int v = 0; v < count; v++)                                        \
-            *(V *)((T *)r->y + at + v * step) = fold[v];                       \
+#define FOLD_VECTORS(name, T, F, L, n)                                       \
+    TARGET_avx2 INLINE void wide_##name##_##n(const struct run *r,           \
+                                              int64_t rows, int64_t at,      \
+                                              int64_t step, const int count) \
+    {                                                                        \
+        typedef T##_##n V;                                                   \
+        const T *row = (const T *)r->x + at;                                 \
+        V fold[AT_ONCE];                                                     \
+                                                                             \
+        for (int v = 0; v < count; v++)                                      \
+            fold[v] = *(const V *)(row + v * step);                          \
+        for (int64_t i = 1; i < rows; i++) {                                 \
+            row += r->inner;                                                 \
+            for (int v = 0; v < count; v++)                                  \
+                fold[v] = F(V, n, fold[v], *(const V *)(row + v * step));    \
+        }                                                                    \
+        for (int v = 0; v < count; v++) {                                    \
+            if (IS_REAL(T) && r->mean)                                       \
+                fold[v] /= (T)rows;                                          \
+            *(V *)((T *)r->y + at + v * step) = fold[v];                     \
+        }                                                                    \
     }
+#define IS_REAL(T) ((T)0.5 != 0)
 
 /* Of rows of two elements or more.  L: elements of 32 bytes; the compiler keeps
  * longer vectors in memory. */
-#define WIDE_FOLD(set, name, T, F, L, n_)                                    \
-    TARGET_##set static void set##_##name(const struct run *r, int64_t rows) \
-    {                                                                        \
-        const int64_t n = r->inner, last = n - (L), four = n - 4 * (L);      \
-                                                                             \
-        if (n <= 4)                                                          \
-            set##_##name##_2(r, rows, 0, n - 2, 2);                          \
-        else if (n <= 8)                                                     \
-            set##_##name##_4(r, rows, 0, n - 4, 2);                          \
-        else if (n < 4 * (L))                                                \
-            for (int64_t at = 0; at < n; at += 2 * (L)) {                    \
-                const int64_t first = at < last ? at : last;                 \
-                const int64_t second = at + (L) < last ? at + (L) : last;    \
-                                                                             \
-                set##_##name##_whole(r, rows, first, second - first, 2);     \
-            }                                                                \
-        else                                                                 \
-            for (int64_t at = 0; at < n; at += 4 * (L))                      \
-                set##_##name##_whole(r, rows, at < four ? at : four, L, 4);  \
+#define WIDE_FOLD(name, T, F, L, n_)                                       \
+    TARGET_avx2 static void wide_##name(const struct run *r, int64_t rows) \
+    {                                                                      \
+        const int64_t n = r->inner, last = n - (L), four = n - 4 * (L);    \
+                                                                           \
+        if (n <= 4)                                                        \
+            wide_##name##_2(r, rows, 0, n - 2, 2);                         \
+        else if (n <= 8)                                                   \
+            wide_##name##_4(r, rows, 0, n - 4, 2);                         \
+        else if (n < 4 * (L))                                              \
+            for (int64_t at = 0; at < n; at += 2 * (L)) {                  \
+                const int64_t first = at < last ? at : last;               \
+                const int64_t second = at + (L) < last ? at + (L) : last;  \
+                                                                           \
+                wide_##name##_whole(r, rows, first, second - first, 2);    \
+            }                                                              \
+        else                                                               \
+            for (int64_t at = 0; at < n; at += 4 * (L))                    \
+                wide_##name##_whole(r, rows, at < four ? at : four, L, 4); \
     }
-
-#define TARGET_wide
-#if defined(__x86_64__)
-#define TARGET_avx2 __attribute__((target("avx2")))
-#else
-#define TARGET_avx2
-#endif
 
 /* X(dtype, number); integers wrap unsigned. */
 #define WIDE_TYPES(X) \
@@ -145,28 +177,21 @@ VECTORS(uint64_t);
     X(INT32, 3)       \
     X(INT64, 9)
 
-#define WIDE_ROWS(X, set, name, U, T, L, n) \
-    X(set, add_##name, U, ADD, L, n)        \
-    X(set, mul_##name, U, MUL, L, n)        \
-    X(set, min_##name, T, MIN, L, n)        \
-    X(set, max_##name, T, MAX, L, n)
-/* All that such a set of instructions has. */
-#define WIDE_SET(X, set, n)                           \
-    WIDE_ROWS(X, set, FLOAT, float, float, 8, n)      \
-    WIDE_ROWS(X, set, DOUBLE, double, double, 4, n)   \
-    WIDE_ROWS(X, set, INT32, uint32_t, int32_t, 8, n) \
-    WIDE_ROWS(X, set, INT64, uint64_t, int64_t, 4, n)
+#define WIDE_ROWS(X, name, U, T, least, most, L, n) \
+    X(add_##name, U, ADD, L, n)                     \
+    X(mul_##name, U, MUL, L, n)                     \
+    X(min_##name, T, least, L, n)                   \
+    X(max_##name, T, most, L, n)
+#define WIDE_SET(X, n)                                                 \
+    WIDE_ROWS(X, FLOAT, float, float, MIN_FLOAT, MAX_FLOAT, 8, n)      \
+    WIDE_ROWS(X, DOUBLE, double, double, MIN_DOUBLE, MAX_DOUBLE, 4, n) \
+    WIDE_ROWS(X, INT32, uint32_t, int32_t, MIN, MAX, 8, n)             \
+    WIDE_ROWS(X, INT64, uint64_t, int64_t, MIN, MAX, 4, n)
 
-WIDE_SET(FOLD_VECTORS, wide, 2)
-WIDE_SET(FOLD_VECTORS, wide, 4)
-WIDE_SET(FOLD_VECTORS, wide, whole)
-WIDE_SET(WIDE_FOLD, wide, )
-#if defined(__x86_64__)
-WIDE_SET(FOLD_VECTORS, avx2, 2)
-WIDE_SET(FOLD_VECTORS, avx2, 4)
-WIDE_SET(FOLD_VECTORS, avx2, whole)
-WIDE_SET(WIDE_FOLD, avx2, )
-#endif
+WIDE_SET(FOLD_VECTORS, 2)
+WIDE_SET(FOLD_VECTORS, 4)
+WIDE_SET(FOLD_VECTORS, whole)
+WIDE_SET(WIDE_FOLD, )
 
 /* ---- Division by counts -------------------------------------------------- */
 
@@ -202,17 +227,12 @@ typedef fold_fn *const fold_table[FOLD_COUNT][TFD_DTYPE_END];
 #define ORDER_ROW(name, number, T) ORDER_ROWS(fold, name, number)
 #define WIDE_ROW(name, number) \
     SUM_ROWS(wide, name, number) ORDER_ROWS(wide, name, number)
-#define AVX2_ROW(name, number) \
-    SUM_ROWS(avx2, name, number) ORDER_ROWS(avx2, name, number)
 
 static fold_table folds = {TFD_REAL_DTYPES(SUM_ROW) TFD_HALF_DTYPES(SUM_ROW)
                                TFD_COMPLEX_DTYPES(SUM_ROW)
                                    TFD_REAL_DTYPES(ORDER_ROW)
                                        TFD_HALF_DTYPES(ORDER_ROW)};
 static fold_table wide_folds = {WIDE_TYPES(WIDE_ROW)};
-#if defined(__x86_64__)
-static fold_table avx2_folds = {WIDE_TYPES(AVX2_ROW)};
-#endif
 
 static fold_fn *const dividers[TFD_DTYPE_END] = {
 #define DIVIDE_ROW(name, number, T) [number] = divide_##name,
@@ -221,16 +241,15 @@ static fold_fn *const dividers[TFD_DTYPE_END] = {
 #undef DIVIDE_ROW
 };
 
-static fold_fn *fold_for(enum tfd_segment_fold fold, enum tfd_dtype dtype,
-                         int64_t inner)
+/* NULL: none of such rows. */
+static fold_fn *wide_fold_for(enum tfd_segment_fold fold, enum tfd_dtype dtype,
+                              int64_t inner)
 {
-    if (inner < 2 || !wide_folds[fold][dtype])
-        return folds[fold][dtype];
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
-        return avx2_folds[fold][dtype];
+    if (!__builtin_cpu_supports("avx2"))
+        return NULL;
 #endif
-    return wide_folds[fold][dtype];
+    return inner < 2 ? NULL : wide_folds[fold][dtype];
 }
 
 /* ---- Ids ----------------------------------------------------------------- */
@@ -239,6 +258,7 @@ struct job {
     const struct tfd_segments *s;
     enum tfd_segment_fold kind;
     fold_fn *fold, *divide; /* divide: or NULL */
+    bool mean;              /* which `fold` makes itself */
 };
 
 static int64_t id_at(const struct tfd_segments *s, int64_t i)
@@ -291,7 +311,8 @@ static void fold_one(const struct job *j, int64_t begin, int64_t end)
     const struct tfd_segments *s = j->s;
     const struct run r = {
         tfd_element_of(s->x, s->dtype, begin * s->inner),
-        tfd_element_at(s->y, s->dtype, id_at(s, begin) * s->inner), s->inner};
+        tfd_element_at(s->y, s->dtype, id_at(s, begin) * s->inner), s->inner,
+        j->mean};
 
     int64_t last = begin > 0 ? id_at(s, begin - 1) : -1;
 
@@ -355,13 +376,17 @@ enum tfd_code tfd_segment_fold_sorted(struct tfd_kctx *k,
                                       struct tfd_status *st)
 {
     size_t size = tfd_dtype_size(s->dtype) * (size_t)s->inner;
-    struct job j = {
-        .s = s, .kind = fold, .fold = fold_for(fold, s->dtype, s->inner)};
+    fold_fn *wide = wide_fold_for(fold, s->dtype, s->inner);
+    struct job j = {.s = s,
+                    .kind = fold,
+                    .fold = wide ? wide : folds[fold][s->dtype],
+                    .mean = wide && fold == TFD_SEGMENT_MEAN &&
+                            (s->dtype == TFD_FLOAT || s->dtype == TFD_DOUBLE)};
 
     if (!j.fold)
         return tfd_fail(st, TFD_UNIMPLEMENTED, "no such fold of type %s",
                         tfd_dtype_name((int)s->dtype));
-    if (fold == TFD_SEGMENT_MEAN)
+    if (fold == TFD_SEGMENT_MEAN && !j.mean)
         j.divide = dividers[s->dtype];
     tfd_kctx_parallel(k, s->count, size < 40000 ? (int)(size / 24) + 1 : 1700,
                       fold_range, &j);
