@@ -92,7 +92,6 @@ static int64_t steps_of(const struct decoder *d, int64_t b)
 /* ---- The likeliest class ------------------------------------------------- */
 
 #define STEPS 64 /* are looked at together */
-#define LANES 16
 
 /* Steps of an item: the likeliest class of each, and how likely it is. */
 struct greedy {
@@ -102,60 +101,88 @@ struct greedy {
     double most[STEPS];
 };
 
+/* Vectors of 32 bytes, wherever they lie. */
+typedef float float_8
+    __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));
+typedef double double_4
+    __attribute__((vector_size(32), aligned(sizeof(double)), may_alias));
+
+/* Lanes of x where they are larger, those of `most` elsewhere: NaNs of x are
+ * not.  `to` gets them. */
+#define KEEP_LARGER(to, x, most)                                         \
+    do {                                                                 \
+        const __typeof__((x) > (most)) larger = (x) > (most);            \
+                                                                         \
+        to = (__typeof__(most))(((__typeof__(larger))(x)&larger) |       \
+                                ((__typeof__(larger))(most) & ~larger)); \
+    } while (0)
+/* With the lanes of the vector's other half, quarter, eighth. */
+#define TURN_FLOAT(v)                                                         \
+    KEEP_LARGER(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3), v); \
+    KEEP_LARGER(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5), v); \
+    KEEP_LARGER(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6), v)
+#define TURN_DOUBLE(v)                                            \
+    KEEP_LARGER(v, __builtin_shufflevector(v, v, 2, 3, 0, 1), v); \
+    KEEP_LARGER(v, __builtin_shufflevector(v, v, 1, 0, 3, 2), v)
+#define FIRST_FLOAT(x)         \
+    {                          \
+        x, x, x, x, x, x, x, x \
+    }
+#define FIRST_DOUBLE(x) \
+    {                   \
+        x, x, x, x      \
+    }
+
 /* The largest of n > 0 numbers, none of which is one for a NaN but the first,
- * and the first that is as large. */
-#define LIKELIEST(name, T)                                                   \
-    TFD_VECTOR T most_##name(const T *x, int32_t n)                          \
-    {                                                                        \
-        T lane[LANES], most = x[0];                                          \
-        int32_t i = 0;                                                       \
-                                                                             \
-        if (n >= LANES) {                                                    \
-            for (int l = 0; l < LANES; l++)                                  \
-                lane[l] = x[0];                                              \
-            for (; i + LANES <= n; i += LANES)                               \
-                for (int l = 0; l < LANES; l++)                              \
-                    lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];       \
-            for (int half = LANES / 2; half > 0; half /= 2)                  \
-                for (int l = 0; l < half; l++)                               \
-                    lane[l] =                                                \
-                        lane[l + half] > lane[l] ? lane[l + half] : lane[l]; \
-            most = lane[0];                                                  \
-        }                                                                    \
-        for (; i < n; i++)                                                   \
-            most = x[i] > most ? x[i] : most;                                \
-        return most;                                                         \
-    }                                                                        \
-                                                                             \
-    TFD_VECTOR int32_t first_##name(const T *x, int32_t n, T most)           \
-    {                                                                        \
-        int32_t first = n;                                                   \
-                                                                             \
-        for (int32_t i = 0; i < n; i++) {                                    \
-            const int32_t at = x[i] == most ? i : n;                         \
-                                                                             \
-            first = at < first ? at : first;                                 \
-        }                                                                    \
-        return first < n ? first : 0;                                        \
-    }                                                                        \
-                                                                             \
-    TFD_SIMD_LOOP(likeliest_##name)                                          \
-    {                                                                        \
-        struct greedy *g = arg;                                              \
-        const int64_t step = g->d->batch * g->d->classes;                    \
-        const int32_t n = (int32_t)g->d->classes;                            \
-                                                                             \
-        for (int64_t t = begin; t < end; t++) {                              \
-            const T *x = (const T *)g->first + t * step;                     \
-            const T most = most_##name(x, n);                                \
-                                                                             \
-            g->most[t] = (double)most;                                       \
-            g->best[t] = first_##name(x, n, most);                           \
-        }                                                                    \
-    }                                                                        \
+ * and the first that is as large.  The last vector of them may overlap the one
+ * before. */
+#define LIKELIEST(name, T, V, LANES)                               \
+    TFD_VECTOR T most_##name(const T *x, int32_t n)                \
+    {                                                              \
+        V lanes = FIRST_##name(x[0]);                              \
+        T most = x[0];                                             \
+                                                                   \
+        if (n < (LANES)) {                                         \
+            for (int32_t i = 1; i < n; i++)                        \
+                most = x[i] > most ? x[i] : most;                  \
+            return most;                                           \
+        }                                                          \
+        for (int32_t i = 0; i + (LANES) < n; i += (LANES))         \
+            KEEP_LARGER(lanes, *(const V *)(x + i), lanes);        \
+        KEEP_LARGER(lanes, *(const V *)(x + n - (LANES)), lanes);  \
+        TURN_##name(lanes);                                        \
+        return lanes[0];                                           \
+    }                                                              \
+                                                                   \
+    TFD_VECTOR int32_t first_##name(const T *x, int32_t n, T most) \
+    {                                                              \
+        int32_t first = n;                                         \
+                                                                   \
+        for (int32_t i = 0; i < n; i++) {                          \
+            const int32_t at = x[i] == most ? i : n;               \
+                                                                   \
+            first = at < first ? at : first;                       \
+        }                                                          \
+        return first < n ? first : 0;                              \
+    }                                                              \
+                                                                   \
+    TFD_SIMD_LOOP(likeliest_##name)                                \
+    {                                                              \
+        struct greedy *g = arg;                                    \
+        const int64_t step = g->d->batch * g->d->classes;          \
+        const int32_t n = (int32_t)g->d->classes;                  \
+                                                                   \
+        for (int64_t t = begin; t < end; t++) {                    \
+            const T *x = (const T *)g->first + t * step;           \
+            const T most = most_##name(x, n);                      \
+                                                                   \
+            g->most[t] = (double)most;                             \
+            g->best[t] = first_##name(x, n, most);                 \
+        }                                                          \
+    }                                                              \
     TFD_SIMD_CLONES_WIDE(likeliest_##name)
-LIKELIEST(FLOAT, float)
-LIKELIEST(DOUBLE, double)
+LIKELIEST(FLOAT, float, float_8, 8)
+LIKELIEST(DOUBLE, double, double_4, 4)
 
 /* Steps [t, t + n) of item b. */
 static void look_at_steps(struct greedy *g, int64_t b, int64_t t, int64_t n)
