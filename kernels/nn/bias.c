@@ -9,16 +9,13 @@
  */
 #include "kernels/core/families.h"
 
-#include "common/base/alloc.h"
 #include "common/base/str.h"
-#include "common/thread/halt.h"
 #include "kernels/nn/bias.h"
 #include "kernels/math/binary.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/gradient.h"
 #include "kernels/reduce/reduce.h"
-#include "kernels/vector/simd.h"
 
 #include <string.h>
 
@@ -192,97 +189,6 @@ static enum tfd_code bias_cpu(struct tfd_kctx *k, struct tfd_status *st)
 
 /* ---- BiasAddGrad --------------------------------------------------------- */
 
-/* Rows of doubles, channels last, in parts, each with sums of its own. */
-struct row_parts {
-    const double *x;
-    int64_t rows, channels, each; /* rows of a part */
-    double *sums;
-};
-
-#define STRIP 64 /* channels whose sums stay in registers */
-#define FEW 32   /* the same where there are fewer */
-#define BLOCK_ROWS \
-    64 /* rows that stay in the first cache from strip to strip */
-#define PARTS_MAX 16
-#define PART_ELEMENTS 65536 /* worth a thread */
-
-static inline __attribute__((always_inline)) void
-add_strip(const double *x, int64_t rows, int64_t step, const int size,
-          double *sum)
-{
-    double all[STRIP];
-
-    for (int i = 0; i < size; i++)
-        all[i] = sum[i];
-    for (int64_t r = 0; r < rows; r++, x += step)
-        for (int i = 0; i < size; i++)
-            all[i] += x[i];
-    for (int i = 0; i < size; i++)
-        sum[i] = all[i];
-}
-
-static inline __attribute__((always_inline)) void
-add_block(const double *x, int64_t rows, int64_t channels, double *sum)
-{
-    int64_t c = 0;
-
-    for (; channels - c >= STRIP; c += STRIP)
-        add_strip(x + c, rows, channels, STRIP, sum + c);
-    for (; channels - c >= FEW; c += FEW)
-        add_strip(x + c, rows, channels, FEW, sum + c);
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t i = c; i < channels; i++)
-            sum[i] += x[r * channels + i];
-}
-
-TFD_SIMD_LOOP(sum_row_parts)
-{
-    const struct row_parts *p = arg;
-
-    for (int64_t part = begin; part < end; part++) {
-        const int64_t last = (part + 1) * p->each;
-        const int64_t rows = last < p->rows ? last : p->rows;
-        double *sum = p->sums + part * p->channels;
-
-        memset(sum, 0, (size_t)p->channels * sizeof(*sum));
-        for (int64_t r = part * p->each; r < rows && !tfd_halted();
-             r += BLOCK_ROWS)
-            add_block(p->x + r * p->channels,
-                      rows - r < BLOCK_ROWS ? rows - r : BLOCK_ROWS,
-                      p->channels, sum);
-    }
-}
-TFD_SIMD_CLONES_WIDE(sum_row_parts)
-
-/* Each row is read once, whole; false where that is not for here: sums of
- * other types, of few channels, or no memory. */
-static bool sum_double_rows(struct tfd_kctx *k, const struct tfd_shape *view)
-{
-    const int64_t rows = view->dim[0], channels = view->dim[1];
-    const int64_t worth = rows * channels / PART_ELEMENTS + 1;
-    int64_t parts = worth < PARTS_MAX ? worth : PARTS_MAX;
-    struct row_parts p = {
-        .x = k->in[0].buffer->data, .rows = rows, .channels = channels};
-    struct tfd_buffer *sums;
-
-    if (k->in[0].dtype != TFD_DOUBLE || view->dim[2] != 1 || channels < FEW ||
-        channels > PART_ELEMENTS)
-        return false;
-    p.each = (rows + parts - 1) / parts;
-    parts = (rows + p.each - 1) / p.each;
-    sums = tfd_buffer_new((size_t)(parts * channels) * sizeof(double));
-    if (!sums)
-        return false;
-    p.sums = sums->data;
-    tfd_kctx_parallel(k, parts, PART_ELEMENTS / 8, sum_row_parts, &p);
-    for (int64_t i = 1; i < parts; i++)
-        for (int64_t c = 0; c < channels; c++)
-            p.sums[c] += p.sums[i * channels + c];
-    memcpy(k->out[0].buffer->data, p.sums, (size_t)channels * sizeof(double));
-    tfd_buffer_unref(sums);
-    return true;
-}
-
 static enum tfd_code bias_grad_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     static const bool reduced[TFD_RANK_MAX] = {true, false, true};
@@ -298,7 +204,7 @@ static enum tfd_code bias_grad_cpu(struct tfd_kctx *k, struct tfd_status *st)
         return TFD_OK;
     if (!in->buffer)
         tfd_elements_clear(&k->out[0]);
-    else if (!sum_double_rows(k, &view))
+    else
         tfd_reduce_view(k, tfd_reduce_sum(in->dtype), &view, reduced,
                         tfd_dtype_size(in->dtype), in->buffer->data,
                         k->out[0].buffer->data);

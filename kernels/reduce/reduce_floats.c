@@ -14,6 +14,7 @@
 #include "kernels/reduce/reduce.h"
 
 #include "common/base/half.h"
+#include "common/base/min.h"
 #include "kernels/reduce/reduce_floats.h"
 #include "kernels/reduce/reduce_loops.h"
 
@@ -134,196 +135,302 @@ struct halves {
 
 /* n elements from x, of type E and folded as T, into one double.  TERM: of an
  * element; JOIN: two of them.  FIRST is what nothing folds to. */
-#define FOLD_RUN(id, E, T, TERM, JOIN, WIDE, FIRST, STEPS, ROWS)               \
-    TFD_FOLD_INLINE T item_##id(E x)                                           \
-    {                                                                          \
-        const T item = ITEM_##E(x);                                            \
-                                                                               \
-        return TERM(item);                                                     \
-    }                                                                          \
-    static const double first_of_##id = FIRST;                                 \
-    /* A TFD_FOLD_STEP, for what is left of a run. */                          \
-    TFD_FOLD_INLINE const E *step_##id(const E *x, half_double *ends)          \
-    {                                                                          \
-        vector_##T v[TFD_FOLD_VECTORS];                                        \
-                                                                               \
-        for (int i = 0; i < TFD_FOLD_VECTORS; i++) {                           \
-            SHORT_##E(vector_##T, v[i], x, i);                                 \
-            v[i] = TERM(v[i]);                                                 \
-        }                                                                      \
-        for (int i = 0; i < 4; i++)                                            \
-            v[i] = JOIN(v[i], v[i + 4]);                                       \
-        v[0] = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                       \
-        for (int i = 0; i < TFD_PER_VECTOR(T); i++)                            \
-            (*ends)[i] = JOIN((*ends)[i], (double)v[0][i]);                    \
-        return x + TFD_FOLD_STEP(T);                                           \
-    }                                                                          \
-                                                                               \
-    /* `steps` times LONGS vectors, whose lanes go into those of `wide`. */    \
-    TFD_FOLD_INLINE const E *whole_##id(const E *x, int64_t steps,             \
-                                        long_double *wide)                     \
-    {                                                                          \
-        long_##T v[LONGS], in;                                                 \
-        long_double all;                                                       \
-                                                                               \
-        for (int i = 0; i < LONGS; i++) {                                      \
-            LONG_##E(long_##T, in, x, i);                                      \
-            v[i] = TERM(in);                                                   \
-        }                                                                      \
-        for (int64_t s = 1; s < steps; s++) {                                  \
-            x += LONGS * PER_LONG(T);                                          \
-            for (int i = 0; i < LONGS; i++) {                                  \
-                LONG_##E(long_##T, in, x, i);                                  \
-                v[i] = JOIN(v[i], TERM(in));                                   \
-            }                                                                  \
-        }                                                                      \
-        in = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                         \
-        WIDEN_##T(all, in, JOIN);                                              \
-        *wide = WIDE(*wide, all, long);                                        \
-        return x + LONGS * PER_LONG(T);                                        \
-    }                                                                          \
-                                                                               \
-    /* The same in halves of vectors. */                                       \
-    TFD_FOLD_INLINE const E *halves_##id(const E *x, int64_t steps,            \
-                                         struct halves *wide)                  \
-    {                                                                          \
-        half_##T v[HALVES], in, low, high;                                     \
-        struct halves all;                                                     \
-                                                                               \
-        for (int i = 0; i < HALVES; i++) {                                     \
-            HALF_##E(half_##T, in, x, i);                                      \
-            v[i] = TERM(in);                                                   \
-        }                                                                      \
-        for (int64_t s = 1; s < steps; s++) {                                  \
-            x += LONGS * PER_LONG(T);                                          \
-            for (int i = 0; i < HALVES; i++) {                                 \
-                HALF_##E(half_##T, in, x, i);                                  \
-                v[i] = JOIN(v[i], TERM(in));                                   \
-            }                                                                  \
-        }                                                                      \
-        low = JOIN(JOIN(v[0], v[4]), JOIN(v[2], v[6]));                        \
-        high = JOIN(JOIN(v[1], v[5]), JOIN(v[3], v[7]));                       \
-        WIDEN_HALVES_##T(all, low, high, JOIN);                                \
-        wide->low = WIDE(wide->low, all.low, half);                            \
-        wide->high = WIDE(wide->high, all.high, half);                         \
-        return x + LONGS * PER_LONG(T);                                        \
-    }                                                                          \
-                                                                               \
-    TFD_FOLD_INLINE const E *all_whole_##id(const E *x, int64_t rest,          \
-                                            half_double *ends)                 \
-    {                                                                          \
-        long_double wide = {FIRST, FIRST, FIRST, FIRST,                        \
-                            FIRST, FIRST, FIRST, FIRST};                       \
-                                                                               \
-        for (; rest > 0; rest -= (STEPS))                                      \
-            x = whole_##id(x, rest < (STEPS) ? rest : (STEPS), &wide);         \
-        *ends = JOIN(LOW_HALF(wide), HIGH_HALF(wide));                         \
-        return x;                                                              \
-    }                                                                          \
-                                                                               \
-    TFD_FOLD_INLINE const E *all_halves_##id(const E *x, int64_t rest,         \
-                                             half_double *ends)                \
-    {                                                                          \
-        struct halves wide = {{FIRST, FIRST, FIRST, FIRST},                    \
-                              {FIRST, FIRST, FIRST, FIRST}};                   \
-                                                                               \
-        for (; rest > 0; rest -= (STEPS))                                      \
-            x = halves_##id(x, rest < (STEPS) ? rest : (STEPS), &wide);        \
-        *ends = JOIN(wide.low, wide.high);                                     \
-        return x;                                                              \
-    }                                                                          \
-                                                                               \
-    TFD_FOLD_INLINE double long_##id(const E *x, int64_t n, int size)          \
-    {                                                                          \
-        const int64_t whole = n / (LONGS * PER_LONG(T));                       \
-        const E *end = x + n;                                                  \
-        half_double ends;                                                      \
-                                                                               \
-        x = size == LONG_BYTES ? all_whole_##id(x, whole, &ends)               \
-                               : all_halves_##id(x, whole, &ends);             \
-        if (end - x >= TFD_FOLD_STEP(T))                                       \
-            x = step_##id(x, &ends);                                           \
-        for (; end - x >= 4; x += 4)                                           \
-            for (int i = 0; i < 4; i++)                                        \
-                ends[i] = JOIN(ends[i], (double)item_##id(x[i]));              \
-        for (int i = 0; i < end - x; i++)                                      \
-            ends[i] = JOIN(ends[i], (double)item_##id(x[i]));                  \
-        return JOIN(JOIN(ends[0], ends[2]), JOIN(ends[1], ends[3]));           \
-    }                                                                          \
-                                                                               \
-    TFD_FOLD_INLINE double short_##id(const E *x, int64_t n)                   \
-    {                                                                          \
-        double one = first_of_##id;                                            \
-                                                                               \
-        for (int64_t i = 0; i < n; i++)                                        \
-            one = JOIN(one, (double)item_##id(x[i]));                          \
-        return one;                                                            \
-    }                                                                          \
-                                                                               \
-    TFD_WIDTH_LOOP(run_##id)                                                   \
-    {                                                                          \
-        const struct tfd_fold *f = arg;                                        \
-        double *acc = f->acc;                                                  \
-                                                                               \
-        *acc =                                                                 \
-            JOIN(*acc, long_##id((const E *)f->x + begin, end - begin, size)); \
-    }                                                                          \
-    TFD_WIDTH_CLONES(run_##id)
+#define FOLD_RUN(id, E, T, TERM, JOIN, WIDE, FIRST, STEPS, ROWS)        \
+    TFD_FOLD_INLINE T item_##id(E x)                                    \
+    {                                                                   \
+        const T item = ITEM_##E(x);                                     \
+                                                                        \
+        return TERM(item);                                              \
+    }                                                                   \
+    static const double first_of_##id = FIRST;                          \
+    /* A TFD_FOLD_STEP, for what is left of a run. */                   \
+    TFD_FOLD_INLINE const E *step_##id(const E *x, half_double *ends)   \
+    {                                                                   \
+        vector_##T v[TFD_FOLD_VECTORS];                                 \
+                                                                        \
+        for (int i = 0; i < TFD_FOLD_VECTORS; i++) {                    \
+            SHORT_##E(vector_##T, v[i], x, i);                          \
+            v[i] = TERM(v[i]);                                          \
+        }                                                               \
+        for (int i = 0; i < 4; i++)                                     \
+            v[i] = JOIN(v[i], v[i + 4]);                                \
+        v[0] = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                \
+        for (int i = 0; i < TFD_PER_VECTOR(T); i++)                     \
+            (*ends)[i] = JOIN((*ends)[i], (double)v[0][i]);             \
+        return x + TFD_FOLD_STEP(T);                                    \
+    }                                                                   \
+                                                                        \
+    /* `steps` times LONGS vectors, whose lanes are joined in `all`. */ \
+    TFD_FOLD_INLINE const E *whole_##id(const E *x, int64_t steps,      \
+                                        long_double *all)               \
+    {                                                                   \
+        long_##T v[LONGS], in;                                          \
+                                                                        \
+        for (int i = 0; i < LONGS; i++) {                               \
+            LONG_##E(long_##T, in, x, i);                               \
+            v[i] = TERM(in);                                            \
+        }                                                               \
+        for (int64_t s = 1; s < steps; s++) {                           \
+            x += LONGS * PER_LONG(T);                                   \
+            for (int i = 0; i < LONGS; i++) {                           \
+                LONG_##E(long_##T, in, x, i);                           \
+                v[i] = JOIN(v[i], TERM(in));                            \
+            }                                                           \
+        }                                                               \
+        in = JOIN(JOIN(v[0], v[2]), JOIN(v[1], v[3]));                  \
+        WIDEN_##T(*all, in, JOIN);                                      \
+        return x + LONGS * PER_LONG(T);                                 \
+    }                                                                   \
+                                                                        \
+    /* The same in halves of vectors. */                                \
+    TFD_FOLD_INLINE const E *halves_##id(const E *x, int64_t steps,     \
+                                         struct halves *all)            \
+    {                                                                   \
+        half_##T v[HALVES], in, low, high;                              \
+                                                                        \
+        for (int i = 0; i < HALVES; i++) {                              \
+            HALF_##E(half_##T, in, x, i);                               \
+            v[i] = TERM(in);                                            \
+        }                                                               \
+        for (int64_t s = 1; s < steps; s++) {                           \
+            x += LONGS * PER_LONG(T);                                   \
+            for (int i = 0; i < HALVES; i++) {                          \
+                HALF_##E(half_##T, in, x, i);                           \
+                v[i] = JOIN(v[i], TERM(in));                            \
+            }                                                           \
+        }                                                               \
+        low = JOIN(JOIN(v[0], v[4]), JOIN(v[2], v[6]));                 \
+        high = JOIN(JOIN(v[1], v[5]), JOIN(v[3], v[7]));                \
+        WIDEN_HALVES_##T(*all, low, high, JOIN);                        \
+        return x + LONGS * PER_LONG(T);                                 \
+    }                                                                   \
+                                                                        \
+    /* Of most rows the first of `all` is all there is. */              \
+    TFD_FOLD_INLINE const E *all_whole_##id(const E *x, int64_t rest,   \
+                                            half_double *ends)          \
+    {                                                                   \
+        long_double all = {FIRST, FIRST, FIRST, FIRST,                  \
+                           FIRST, FIRST, FIRST, FIRST};                 \
+        long_double wide;                                               \
+                                                                        \
+        if (rest > 0)                                                   \
+            x = whole_##id(x, rest < (STEPS) ? rest : (STEPS), &all);   \
+        *ends = JOIN(LOW_HALF(all), HIGH_HALF(all));                    \
+        if (rest <= (STEPS))                                            \
+            return x;                                                   \
+        wide = all;                                                     \
+        for (rest -= (STEPS); rest > 0; rest -= (STEPS)) {              \
+            x = whole_##id(x, rest < (STEPS) ? rest : (STEPS), &all);   \
+            wide = WIDE(wide, all, long);                               \
+        }                                                               \
+        *ends = JOIN(LOW_HALF(wide), HIGH_HALF(wide));                  \
+        return x;                                                       \
+    }                                                                   \
+                                                                        \
+    TFD_FOLD_INLINE const E *all_halves_##id(const E *x, int64_t rest,  \
+                                             half_double *ends)         \
+    {                                                                   \
+        struct halves all, wide = {{FIRST, FIRST, FIRST, FIRST},        \
+                                   {FIRST, FIRST, FIRST, FIRST}};       \
+                                                                        \
+        for (int64_t left = rest; left > 0; left -= (STEPS)) {          \
+            x = halves_##id(x, left < (STEPS) ? left : (STEPS), &all);  \
+            if (left == rest) {                                         \
+                wide = all;                                             \
+            } else {                                                    \
+                wide.low = WIDE(wide.low, all.low, half);               \
+                wide.high = WIDE(wide.high, all.high, half);            \
+            }                                                           \
+        }                                                               \
+        *ends = JOIN(wide.low, wide.high);                              \
+        return x;                                                       \
+    }                                                                   \
+                                                                        \
+    TFD_FOLD_INLINE void rest_##id(const E *x, const E *end,            \
+                                   half_double *ends)                   \
+    {                                                                   \
+        if (end - x >= TFD_FOLD_STEP(T))                                \
+            x = step_##id(x, ends);                                     \
+        for (; end - x >= 4; x += 4)                                    \
+            for (int i = 0; i < 4; i++)                                 \
+                (*ends)[i] = JOIN((*ends)[i], (double)item_##id(x[i])); \
+        for (int i = 0; i < end - x; i++)                               \
+            (*ends)[i] = JOIN((*ends)[i], (double)item_##id(x[i]));     \
+    }                                                                   \
+                                                                        \
+    TFD_FOLD_INLINE double long_##id(const E *x, int64_t n, int size)   \
+    {                                                                   \
+        const int64_t whole = n / (LONGS * PER_LONG(T));                \
+        const E *end = x + n;                                           \
+        half_double ends;                                               \
+                                                                        \
+        x = size == LONG_BYTES ? all_whole_##id(x, whole, &ends)        \
+                               : all_halves_##id(x, whole, &ends);      \
+        if (x < end)                                                    \
+            rest_##id(x, end, &ends);                                   \
+        return JOIN(JOIN(ends[0], ends[2]), JOIN(ends[1], ends[3]));    \
+    }                                                                   \
+                                                                        \
+    TFD_FOLD_INLINE double short_##id(const E *x, int64_t n)            \
+    {                                                                   \
+        double one = first_of_##id;                                     \
+                                                                        \
+        for (int64_t i = 0; i < n; i++)                                 \
+            one = JOIN(one, (double)item_##id(x[i]));                   \
+        return one;                                                     \
+    }                                                                   \
+                                                                        \
+    TFD_WIDTH_LOOP(many_##id)                                           \
+    {                                                                   \
+        const struct tfd_fold_whole *f = arg;                           \
+        const int64_t n = f->length;                                    \
+        const E *x = f->x;                                              \
+        double *y = f->y;                                               \
+                                                                        \
+        if (n < TFD_FOLD_SHORT)                                         \
+            for (int64_t r = begin; r < end; r++)                       \
+                y[r] = short_##id(x + r * n, n);                        \
+        else                                                            \
+            for (int64_t r = begin; r < end; r++)                       \
+                y[r] = long_##id(x + r * n, n, size);                   \
+    }                                                                   \
+    TFD_WIDTH_CLONES(many_##id)                                         \
+                                                                        \
+    static void run_##id(void *arg, int64_t begin, int64_t end)         \
+    {                                                                   \
+        const struct tfd_fold *f = arg;                                 \
+        double *acc = f->acc, one;                                      \
+        struct tfd_fold_whole run = {(const E *)f->x + begin, &one,     \
+                                     end - begin, 1};                   \
+                                                                        \
+        many_##id(&run, 0, 1);                                          \
+        *acc = JOIN(*acc, one);                                         \
+    }
+
+/* Whole rows, some at a time, which become outputs together: what folds is the
+ * same for all that are made of it. */
+#define ROWS_AT_ONCE 64
+
+static void rows_by(const struct tfd_fold_whole *f, int64_t begin, int64_t end,
+                    size_t item, tfd_range_fn *many,
+                    void (*finish)(void *y, const void *acc, int64_t n,
+                                   int64_t folded))
+{
+    double acc[ROWS_AT_ONCE];
+
+    for (int64_t r = begin; r < end; r += ROWS_AT_ONCE) {
+        const int64_t count = tfd_min(end - r, ROWS_AT_ONCE);
+        struct tfd_fold_whole some = {(const char *)f->x +
+                                          (size_t)(r * f->length) * item,
+                                      acc, f->length, 1};
+
+        many(&some, 0, count);
+        finish((char *)f->y + (size_t)r * item, acc, count, f->length);
+    }
+}
+
+#define FOLD_ROWS(id, T, folding)                                         \
+    static void rows_##id(void *arg, int64_t begin, int64_t end)          \
+    {                                                                     \
+        rows_by(arg, begin, end, sizeof(T), many_##folding, finish_##id); \
+    }
 
 /* ---- Columns ------------------------------------------------------------- */
 
-#define FAR 2097152 /* bytes: not in a cache nearby */
-#define ROW_MIN 128
-#define ROW_MAX 4096
-#define LINE 64
+/* As many as registers hold are folded side by side, row after row as they lie
+ * in memory: ROWS of them, before they go into accumulators. */
+#define STRIP(T) ((int64_t)(256 / sizeof(T)))
+#define FEW(T) (STRIP(T) / 4)
 
-/* Asks for the rows after those that are added up: a processor that sees
- * sixteen of them at once does not find out that they follow each other. */
-TFD_FOLD_INLINE void ask_ahead(const void *rows, int64_t bytes)
-{
-    for (int64_t i = 0; i < bytes; i += LINE)
-        __builtin_prefetch((const char *)rows + i);
-}
-
-TFD_FOLD_INLINE bool is_far(const struct tfd_fold *f, int64_t row)
-{
-    return row >= ROW_MIN && row <= ROW_MAX && f->rows > FAR / row;
-}
-
-/* Sixteen rows are added up before they go into an accumulator. */
+/* n is a constant: columns of the rows at x, whose first `skip` are in their
+ * accumulators already. */
 #define FOLD_COLUMNS(id, E, T, TERM, JOIN, WIDE, FIRST, STEPS, ROWS)           \
+    TFD_FOLD_INLINE void strip_##id(const E *restrict x, int64_t stride,       \
+                                    int64_t rows, double *restrict acc, int n, \
+                                    int64_t skip)                              \
+    {                                                                          \
+        T a[STRIP(T)];                                                         \
+                                                                               \
+        for (int j = 0; j < n; j++)                                            \
+            a[j] = item_##id(x[j]);                                            \
+        for (int64_t r = 1; r < rows; r++) {                                   \
+            x += stride;                                                       \
+            for (int j = 0; j < n; j++)                                        \
+                a[j] = JOIN(a[j], item_##id(x[j]));                            \
+        }                                                                      \
+        for (int64_t j = skip; j < n; j++)                                     \
+            acc[j] = JOIN(acc[j], (double)a[j]);                               \
+    }                                                                          \
+                                                                               \
+    /* Fewer than a strip has, one by one. */                                  \
+    TFD_FOLD_INLINE void single_##id(const E *x, int64_t stride, int64_t rows, \
+                                     double *acc)                              \
+    {                                                                          \
+        T a = item_##id(x[0]);                                                 \
+                                                                               \
+        for (int64_t r = 1; r < rows; r++)                                     \
+            a = JOIN(a, item_##id(x[r * stride]));                             \
+        *acc = JOIN(*acc, (double)a);                                          \
+    }                                                                          \
+                                                                               \
+    TFD_SIMD_LOOP(columns_##id)                                                \
+    {                                                                          \
+        const struct tfd_fold *f = arg;                                        \
+        const int64_t s = f->stride, few = FEW(T);                             \
+        const E *x = f->x;                                                     \
+        double *acc = f->acc;                                                  \
+                                                                               \
+        for (int64_t r = 0; r < f->rows; r += (ROWS), x += (ROWS)*s) {         \
+            const int64_t rows = tfd_min(f->rows - r, ROWS);                   \
+            int64_t j = begin;                                                 \
+                                                                               \
+            for (; end - j >= STRIP(T); j += STRIP(T))                         \
+                strip_##id(x + j, s, rows, acc + j, STRIP(T), 0);              \
+            for (; end - j >= few; j += few)                                   \
+                strip_##id(x + j, s, rows, acc + j, FEW(T), 0);                \
+            if (j < end && end - begin >= few)                                 \
+                strip_##id(x + end - few, s, rows, acc + end - few, FEW(T),    \
+                           few - (end - j));                                   \
+            else                                                               \
+                for (; j < end; j++)                                           \
+                    single_##id(x + j, s, rows, acc + j);                      \
+        }                                                                      \
+    }                                                                          \
+    TFD_SIMD_CLONES(columns_##id)
+
+/* Products, four rows at a time. */
+#define FOLD_FOURS(id, E, T, TERM, JOIN, WIDE, FIRST, STEPS, ROWS)             \
     TFD_SIMD_LOOP(columns_##id)                                                \
     {                                                                          \
         const struct tfd_fold *f = arg;                                        \
         const int64_t s = f->stride;                                           \
         const E *restrict x = f->x;                                            \
         double *restrict acc = f->acc;                                         \
-        const bool far =                                                       \
-            end - begin == s && is_far(f, s * (int64_t)sizeof(E));             \
         int64_t r = 0;                                                         \
                                                                                \
-        for (; f->rows - r >= 16 && (ROWS) == 16; r += 16, x += 16 * s) {      \
-            if (far && f->rows - r >= 32)                                      \
-                ask_ahead(x + 16 * s, 16 * s * (int64_t)sizeof(E));            \
-            for (int64_t j = begin; j < end; j++) {                            \
-                T a = TFD_FOLD_FOUR(x + j, s, item_##id, JOIN);                \
-                T b = TFD_FOLD_FOUR(x + j + 4 * s, s, item_##id, JOIN);        \
-                T c = TFD_FOLD_FOUR(x + j + 8 * s, s, item_##id, JOIN);        \
-                T d = TFD_FOLD_FOUR(x + j + 12 * s, s, item_##id, JOIN);       \
-                                                                               \
-                a = JOIN(JOIN(a, b), JOIN(c, d));                              \
-                acc[j] = JOIN(acc[j], (double)a);                              \
-            }                                                                  \
-        }                                                                      \
         for (; f->rows - r >= 4; r += 4, x += 4 * s)                           \
             for (int64_t j = begin; j < end; j++)                              \
-                acc[j] = JOIN(                                                 \
-                    acc[j], (double)TFD_FOLD_FOUR(x + j, s, item_##id, JOIN)); \
+                acc[j] = JOIN(acc[j],                                          \
+                              (double)JOIN(JOIN(x[j], x[j + s]),               \
+                                           JOIN(x[j + 2 * s], x[j + 3 * s]))); \
         for (; r < f->rows; r++, x += s)                                       \
             for (int64_t j = begin; j < end; j++)                              \
-                acc[j] = JOIN(acc[j], (double)item_##id(x[j]));                \
+                acc[j] = JOIN(acc[j], (double)x[j]);                           \
     }                                                                          \
     TFD_SIMD_CLONES(columns_##id)
+
+/* L2Loss folds all there is: columns only where that is one element. */
+#define LOSS_COLUMNS(id, T)                                         \
+    static void columns_##id(void *arg, int64_t begin, int64_t end) \
+    {                                                               \
+        const struct tfd_fold *f = arg;                             \
+        const T *x = f->x;                                          \
+        double *acc = f->acc;                                       \
+                                                                    \
+        for (int64_t r = 0; r < f->rows; r++, x += f->stride)       \
+            for (int64_t j = begin; j < end; j++)                   \
+                acc[j] += (double)item_##id(x[j]);                  \
+    }
 
 /* ---- Sums and products --------------------------------------------------- */
 
@@ -332,42 +439,74 @@ TFD_FOLD_INLINE bool is_far(const struct tfd_fold *f, int64_t row)
 
 #define SUM_FOLD(X, id, E, T) \
     X(id, E, T, TFD_FOLD_ITSELF, ADD, ADD_WIDE, 0, SUM_STEPS, FEW_ROWS)
-#define FOLDS(X, name, T)                                               \
-    SUM_FOLD(X, sum_##name, T, T)                                       \
-    X(loss_##name, T, T, SQUARE, ADD, ADD_WIDE, 0, SUM_STEPS, FEW_ROWS) \
+#define PROD_FOLD(X, name, T) \
     X(prod_##name, T, T, TFD_FOLD_ITSELF, MUL, MUL_##name, 1, PRODUCT_STEPS, 4)
+#define LOSS_FOLD(X, name, T) \
+    X(loss_##name, T, T, SQUARE, ADD, ADD_WIDE, 0, SUM_STEPS, FEW_ROWS)
+#define SUM_FOLDS(X, name, T) SUM_FOLD(X, sum_##name, T, T)
+#define LOSSES(X, name, T) X(loss_##name, T)
 #define SLABS(X, name, T)                  \
     X(sum_##name, T, TFD_FOLD_ITSELF, ADD) \
-    X(loss_##name, T, SQUARE, ADD)         \
     X(prod_##name, T, TFD_FOLD_ITSELF, MUL)
 #define MERGES(X, name, T)      \
     X(sum_##name, double, ADD)  \
     X(loss_##name, double, ADD) \
     X(prod_##name, double, MUL)
-#define OUTPUTS(X, name, T)                    \
+#define OUTPUTS(X, name, T)       \
+    X(sum_##name, T, sum_##name)  \
+    X(mean_##name, T, sum_##name) \
+    X(prod_##name, T, prod_##name)
+#define SLAB_OUTPUTS(X, name, T)               \
     X(sum_##name, T, sum_##name, TFD_FOLD_CUT) \
-    X(mean_##name, T, sum_##name, DIVIDE)      \
-    X(loss_##name, T, loss_##name, HALVE)      \
     X(prod_##name, T, prod_##name, TFD_FOLD_CUT)
+#define MEANS(X, name, T) X(mean_##name, T, sum_##name)
+
+/* Of sums. */
+#define MEAN_SLABS(id, T, sums)                                     \
+    static void slabs_##id(void *arg, int64_t begin, int64_t end)   \
+    {                                                               \
+        const struct tfd_fold_whole *f = arg;                       \
+        T *y = f->y;                                                \
+                                                                    \
+        slabs_##sums(arg, begin, end);                              \
+        for (int64_t i = begin * f->width; i < end * f->width; i++) \
+            y[i] = DIVIDE(T, y[i], f->length);                      \
+    }
 #define ENDS(X, name, T)                   \
     X(sum_##name, T, double, TFD_FOLD_CUT) \
     X(mean_##name, T, double, DIVIDE)      \
     X(loss_##name, T, double, HALVE)       \
     X(prod_##name, T, double, TFD_FOLD_CUT)
-#define REDUCERS(X, name, T)              \
-    X(sum, name, sum, double, FEW_ROWS)   \
-    X(mean, name, sum, double, FEW_ROWS)  \
-    X(loss, name, loss, double, FEW_ROWS) \
+#define REDUCERS(X, name, T)             \
+    X(sum, name, sum, double, FEW_ROWS)  \
+    X(mean, name, sum, double, FEW_ROWS) \
     X(prod, name, prod, double, 4)
 
-TFD_FLOAT_ROWS(FOLDS, FOLD_RUN)
-TFD_FLOAT_ROWS(FOLDS, FOLD_COLUMNS)
+#define LOSS_REDUCER(id, T)                      \
+    const struct tfd_reducer tfd_reduce_##id = { \
+        .acc_size = sizeof(double),              \
+        .identity = &first_of_##id,              \
+        .run = run_##id,                         \
+        .columns = columns_##id,                 \
+        .merge = merge_##id,                     \
+        .finish = finish_##id,                   \
+        .element_ps = TFD_FLOAT_PS,              \
+    };
+
+TFD_FLOAT_ROWS(SUM_FOLDS, FOLD_RUN)
+TFD_FLOAT_ROWS(PROD_FOLD, FOLD_RUN)
+TFD_FLOAT_ROWS(LOSS_FOLD, FOLD_RUN)
+TFD_FLOAT_ROWS(SUM_FOLDS, FOLD_COLUMNS)
+TFD_FLOAT_ROWS(PROD_FOLD, FOLD_FOURS)
+TFD_FLOAT_ROWS(LOSSES, LOSS_COLUMNS)
 TFD_FLOAT_ROWS(SLABS, TFD_FOLD_SLAB)
 TFD_FLOAT_ROWS(MERGES, TFD_REDUCE_MERGE)
-TFD_FLOAT_ROWS(OUTPUTS, TFD_FOLD_ROWS)
-TFD_FLOAT_ROWS(OUTPUTS, TFD_FOLD_SLABS)
 TFD_FLOAT_ROWS(ENDS, TFD_REDUCE_FINISH)
+TFD_FLOAT_ROWS(OUTPUTS, FOLD_ROWS)
+TFD_FLOAT_ROWS(SLAB_OUTPUTS, TFD_FOLD_SLABS)
+TFD_FLOAT_ROWS(MEANS, MEAN_SLABS)
 TFD_FLOAT_ROWS(REDUCERS, TFD_FLOAT_REDUCER)
+TFD_FLOAT_ROWS(LOSSES, LOSS_REDUCER)
 
 /* ---- bfloat16 ------------------------------------------------------------ */
 
@@ -377,8 +516,10 @@ TFD_FLOAT_ROWS(REDUCERS, TFD_FLOAT_REDUCER)
 
 SUM_FOLD(FOLD_RUN, sum_BFLOAT16, tfd_bfloat16, float)
 SUM_FOLD(FOLD_COLUMNS, sum_BFLOAT16, tfd_bfloat16, float)
-TFD_FOLD_ROWS(sum_BFLOAT16, tfd_bfloat16, sum_BFLOAT16, CUT_NARROW)
-TFD_FOLD_ROWS(mean_BFLOAT16, tfd_bfloat16, sum_BFLOAT16, DIVIDE_NARROW)
+TFD_REDUCE_FINISH(sum_BFLOAT16, tfd_bfloat16, double, CUT_NARROW)
+TFD_REDUCE_FINISH(mean_BFLOAT16, tfd_bfloat16, double, DIVIDE_NARROW)
+FOLD_ROWS(sum_BFLOAT16, tfd_bfloat16, sum_BFLOAT16)
+FOLD_ROWS(mean_BFLOAT16, tfd_bfloat16, sum_BFLOAT16)
 
 #define PUBLIC(part, loop)                                                 \
     void tfd_reduce_bfloat16_##part(void *arg, int64_t begin, int64_t end) \

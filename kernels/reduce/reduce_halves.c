@@ -15,7 +15,12 @@
 #include "common/base/min.h"
 #include "kernels/vector/narrow.h"
 #include "kernels/reduce/reduce_floats.h"
+#include "kernels/vector/simd.h"
 #include "kernels/vector/type_rows.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #define BLOCK 2048    /* floats: 8 KiB, a quarter of a first cache at most */
 #define STRIP 128     /* columns that are widened side by side */
@@ -85,6 +90,70 @@ static void fold_columns(const struct halves *h, const struct tfd_fold *f,
     }
     for (int64_t i = begin; i < end; i += STRIP)
         fold_strip(h, f, i, tfd_min(end - i, STRIP));
+}
+
+/* ---- Sums of columns of half ----------------------------------------------
+ */
+
+#if defined(__x86_64__)
+#define COLUMNS 64 /* four vectors */
+
+/* COLUMNS of up to STRIP_ROWS rows: widened in registers. */
+__attribute__((target(TFD_SIMD_AVX512))) static void
+sum_half_strip(const uint16_t *x, int64_t stride, int64_t rows, double *acc)
+{
+    __m512 sum[COLUMNS / 16];
+
+    for (int i = 0; i < COLUMNS / 16; i++)
+        sum[i] = _mm512_setzero_ps();
+    for (int64_t r = 0; r < rows; r++, x += stride)
+        for (int i = 0; i < COLUMNS / 16; i++)
+            sum[i] = _mm512_add_ps(
+                sum[i], _mm512_cvtph_ps(_mm256_loadu_si256(
+                            (const __m256i *)(const void *)(x + 16 * i))));
+    for (int i = 0; i < COLUMNS / 8; i++) {
+        const __m512 both = sum[i / 2];
+        const __m256 part = i % 2 ? _mm512_extractf32x8_ps(both, 1)
+                                  : _mm512_castps512_ps256(both);
+
+        _mm512_storeu_pd(
+            acc + 8 * i,
+            _mm512_add_pd(_mm512_loadu_pd(acc + 8 * i), _mm512_cvtps_pd(part)));
+    }
+}
+
+/* As many strips as there are; the first column that is left. */
+static int64_t sum_half_strips(const struct tfd_fold *f, int64_t begin,
+                               int64_t end)
+{
+    const int64_t last = begin + (end - begin) / COLUMNS * COLUMNS;
+    const uint16_t *x = f->x;
+
+    if (!tfd_simd_has_avx512())
+        return begin;
+    for (int64_t r = 0; r < f->rows; r += STRIP_ROWS)
+        for (int64_t j = begin; j < last; j += COLUMNS)
+            sum_half_strip(x + r * f->stride + j, f->stride,
+                           tfd_min(f->rows - r, STRIP_ROWS),
+                           (double *)f->acc + j);
+    return last;
+}
+#else
+static int64_t sum_half_strips(const struct tfd_fold *f, int64_t begin,
+                               int64_t end)
+{
+    (void)f, (void)end;
+    return begin;
+}
+#endif
+
+static void sum_half_columns(void *arg, int64_t begin, int64_t end)
+{
+    static const struct halves halves = {TFD_HALF, &tfd_reduce_sum_FLOAT, NULL};
+    const int64_t left = sum_half_strips(arg, begin, end);
+
+    if (left < end)
+        fold_columns(&halves, arg, left, end);
 }
 
 /* ---- Into outputs -------------------------------------------------------- */
@@ -191,22 +260,44 @@ static void fold_slabs(const struct halves *h, const struct tfd_fold_whole *f,
         .element_ps = 200, /* with vectors, from a second cache */         \
     };
 
-#define REDUCER(id, name, FIRST, SLAB)                                       \
+#define REDUCER(id, name, FIRST, SLAB, COLUMNS)                           \
+    static const struct halves halves_##id##_##name;                      \
+    static void run_##id##_##name(void *arg, int64_t begin, int64_t end)  \
+    {                                                                     \
+        fold_run(&halves_##id##_##name, arg, begin, end);                 \
+    }                                                                     \
+    static void rows_##id##_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                     \
+        fold_rows(&halves_##id##_##name, arg, begin, end);                \
+    }                                                                     \
+    REDUCER_BY(id, name, FIRST, SLAB, run_##id##_##name, COLUMNS,         \
+               rows_##id##_##name)
+
+#define COLUMNS_OF(id, name)                                                 \
     static const struct halves halves_##id##_##name;                         \
-    static void run_##id##_##name(void *arg, int64_t begin, int64_t end)     \
-    {                                                                        \
-        fold_run(&halves_##id##_##name, arg, begin, end);                    \
-    }                                                                        \
     static void columns_##id##_##name(void *arg, int64_t begin, int64_t end) \
     {                                                                        \
         fold_columns(&halves_##id##_##name, arg, begin, end);                \
-    }                                                                        \
-    static void rows_##id##_##name(void *arg, int64_t begin, int64_t end)    \
-    {                                                                        \
-        fold_rows(&halves_##id##_##name, arg, begin, end);                   \
-    }                                                                        \
-    REDUCER_BY(id, name, FIRST, SLAB, run_##id##_##name,                     \
-               columns_##id##_##name, rows_##id##_##name)
+    }
+
+/* Which folds all there is. */
+#define LOSS_REDUCER(id, name)                                           \
+    static const double first_##id##_##name = 0;                         \
+    static const struct halves halves_##id##_##name = {                  \
+        TFD_##name, &tfd_reduce_##id##_FLOAT, finish_##id##_##name};     \
+    static void run_##id##_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                    \
+        fold_run(&halves_##id##_##name, arg, begin, end);                \
+    }                                                                    \
+    const struct tfd_reducer tfd_reduce_##id##_##name = {                \
+        .acc_size = sizeof(double),                                      \
+        .identity = &first_##id##_##name,                                \
+        .run = run_##id##_##name,                                        \
+        .columns = columns_##id##_##name,                                \
+        .merge = merge_##id##_##name,                                    \
+        .finish = finish_##id##_##name,                                  \
+        .element_ps = 200,                                               \
+    };
 
 #define MERGES(X, name, T)      \
     X(sum_##name, double, ADD)  \
@@ -218,15 +309,17 @@ static void fold_slabs(const struct halves *h, const struct tfd_fold_whole *f,
     X(mean_##name, T, double, DIVIDE) \
     X(loss_##name, T, double, HALVE)  \
     X(prod_##name, T, double, CUT)
-#define REDUCERS(X, name, T)     \
-    X(loss, name, 0, STRIP_ROWS) \
-    X(prod, name, 1, 4)
+#define PRODUCTS(X, name, T) X(prod, name, 1, 4, columns_prod_##name)
+#define COLUMNS_HERE(X, name, T) X(prod, name) X(loss, name)
+#define LOSSES(X, name, T) X(loss, name)
 
 TFD_HALF_ROWS(MERGES, TFD_REDUCE_MERGE)
 TFD_HALF_ROWS(ENDS, TFD_REDUCE_FINISH)
-TFD_HALF_ROWS(REDUCERS, REDUCER)
-REDUCER(sum, HALF, 0, STRIP_ROWS)
-REDUCER(mean, HALF, 0, STRIP_ROWS)
+TFD_HALF_ROWS(COLUMNS_HERE, COLUMNS_OF)
+TFD_HALF_ROWS(PRODUCTS, REDUCER)
+TFD_HALF_ROWS(LOSSES, LOSS_REDUCER)
+REDUCER(sum, HALF, 0, STRIP_ROWS, sum_half_columns)
+REDUCER(mean, HALF, 0, STRIP_ROWS, sum_half_columns)
 REDUCER_BY(sum, BFLOAT16, 0, STRIP_ROWS, tfd_reduce_bfloat16_run,
            tfd_reduce_bfloat16_columns, tfd_reduce_bfloat16_sums)
 REDUCER_BY(mean, BFLOAT16, 0, STRIP_ROWS, tfd_reduce_bfloat16_run,

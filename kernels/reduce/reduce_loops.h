@@ -102,38 +102,22 @@ TFD_DEFINE_VECTOR(double, int64_t, vector_double, mask_double)
     }                                                              \
     TFD_WIDTH_CLONES(rows_##id)
 
-#define TFD_FOLD_FOUR(x, s, TERM, JOIN)      \
-    JOIN(JOIN(TERM((x)[0]), TERM((x)[(s)])), \
-         JOIN(TERM((x)[2 * (s)]), TERM((x)[3 * (s)])))
-
-/* Rows from x that lie `width` apart, folded into y: a first few, so that the
- * rest are fours; then those. */
-#define TFD_FOLD_SLAB(id, T, TERM, JOIN)                                       \
-    TFD_FOLD_INLINE void first_##id(const T *restrict x, T *restrict y,        \
-                                    int64_t width, int64_t rows)               \
-    {                                                                          \
-        const int64_t s = width;                                               \
-                                                                               \
-        for (int64_t j = 0; j < width && rows == 1; j++)                       \
-            y[j] = TERM(x[j]);                                                 \
-        for (int64_t j = 0; j < width && rows == 2; j++)                       \
-            y[j] = JOIN(TERM(x[j]), TERM(x[j + s]));                           \
-        for (int64_t j = 0; j < width && rows == 3; j++)                       \
-            y[j] = JOIN(JOIN(TERM(x[j]), TERM(x[j + s])), TERM(x[j + 2 * s])); \
-        for (int64_t j = 0; j < width && rows == 4; j++)                       \
-            y[j] = TFD_FOLD_FOUR(x + j, s, TERM, JOIN);                        \
-    }                                                                          \
-                                                                               \
-    TFD_FOLD_INLINE void slab_##id(const T *restrict x, T *restrict y,         \
-                                   int64_t width, int64_t rows)                \
-    {                                                                          \
-        const int64_t s = width, first = (rows - 1) % 4 + 1;                   \
-                                                                               \
-        first_##id(x, y, width, first);                                        \
-        x += first * s;                                                        \
-        for (int64_t r = first; r < rows; r += 4, x += 4 * s)                  \
-            for (int64_t j = 0; j < width; j++)                                \
-                y[j] = JOIN(y[j], TFD_FOLD_FOUR(x + j, s, TERM, JOIN));        \
+/* Rows from x that lie `width` apart, folded into y: one or two, so that the
+ * rest are pairs; then those. */
+#define TFD_FOLD_SLAB(id, T, TERM, JOIN)                               \
+    TFD_FOLD_INLINE void slab_##id(const T *restrict x, T *restrict y, \
+                                   int64_t width, int64_t rows)        \
+    {                                                                  \
+        const int64_t s = width, first = 2 - rows % 2;                 \
+                                                                       \
+        for (int64_t j = 0; j < width && first == 1; j++)              \
+            y[j] = TERM(x[j]);                                         \
+        for (int64_t j = 0; j < width && first == 2; j++)              \
+            y[j] = JOIN(TERM(x[j]), TERM(x[j + s]));                   \
+        x += first * s;                                                \
+        for (int64_t r = first; r < rows; r += 2, x += 2 * s)          \
+            for (int64_t j = 0; j < width; j++)                        \
+                y[j] = JOIN(y[j], JOIN(TERM(x[j]), TERM(x[j + s])));   \
     }
 
 #define TFD_FOLD_SLABS(id, T, slab, DONE)                            \

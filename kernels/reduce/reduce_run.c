@@ -22,6 +22,8 @@
 #define PIECES_MAX 64  /* of a split reduction */
 #define PIECE_MIN 8192 /* elements in a piece, so that it is worth a thread */
 #define SPLIT_COLUMNS_MAX 64 /* columns up to which pieces are cut */
+#define NARROW 64 /* fewer columns are folded as GROUP times as many */
+#define GROUP 16
 
 /* ---- Axes ---------------------------------------------------------------- */
 
@@ -184,6 +186,25 @@ static void clear_accumulator(const struct tfd_reducer *r, char *acc, int64_t n)
             memcpy(acc + (size_t)i * size, r->identity, size);
 }
 
+/* Rows of few columns, which leave vectors empty, as longer rows of GROUP rows
+ * each; what those fold to is merged. */
+static void fold_narrow(const struct plan *p, const char *x, int64_t rows,
+                        char *acc)
+{
+    _Alignas(16) char wide[GROUP * NARROW * TFD_REDUCE_ACC_MAX];
+    const int64_t n = p->width, groups = rows / GROUP;
+    struct tfd_fold f = {x, wide, groups, GROUP * n};
+
+    clear_accumulator(p->r, wide, GROUP * n);
+    p->r->columns(&f, 0, GROUP * n);
+    for (int64_t i = 0; i < GROUP; i++)
+        p->r->merge(acc, wide + (size_t)(i * n) * p->r->acc_size, n);
+    f = (struct tfd_fold){x + (size_t)(groups * GROUP * n) * p->item, acc,
+                          rows % GROUP, n};
+    if (f.rows)
+        p->r->columns(&f, 0, n);
+}
+
 /* Rows (or elements) [begin, end) of the run at x into acc, for columns
  * [left, left + n). */
 static void fold(const struct plan *p, const char *x, int64_t begin,
@@ -192,7 +213,9 @@ static void fold(const struct plan *p, const char *x, int64_t begin,
     int64_t at = p->columns ? begin * p->width + left : begin;
     struct tfd_fold f = {x + (size_t)at * p->item, acc, end - begin, p->width};
 
-    if (p->columns)
+    if (p->columns && n == p->width && n < NARROW && f.rows >= GROUP * GROUP)
+        fold_narrow(p, f.x, f.rows, acc);
+    else if (p->columns)
         p->r->columns(&f, 0, n);
     else
         p->r->run(&f, 0, end - begin);
