@@ -159,63 +159,68 @@ DEFINE_WIDTH(64)
 
 /* ---- Loops --------------------------------------------------------------- */
 
+/* Lanes of a vector of 16 bytes in front; of doubles there are but two. */
+#define LAST_TWO_float(v) __builtin_shufflevector(v, v, 2, 3, 2, 3)
+#define LAST_TWO_double(v) (v)
+#define SECOND_float(v) __builtin_shufflevector(v, v, 1, 1, 1, 1)
+#define SECOND_double(v) __builtin_shufflevector(v, v, 1, 1)
+
 /* OF: whether a comes before b. */
-#define EXTREME_RUN(id, T, OF, FIRST)                                          \
-    static const T first_of_##id = FIRST;                                      \
-    TFD_FOLD_INLINE T join_##id(T acc, T x)                                    \
-    {                                                                          \
-        return sticky_##T(acc, OF(acc, x) ? acc : x);                          \
-    }                                                                          \
-                                                                               \
-    TFD_FOLD_INLINE T short_##id(const T *x, int64_t n)                        \
-    {                                                                          \
-        T one = (FIRST);                                                       \
-                                                                               \
-        for (int64_t i = 0; i < n; i++)                                        \
-            one = join_##id(one, x[i]);                                        \
-        return one;                                                            \
-    }                                                                          \
-                                                                               \
-    TFD_FOLD_INLINE T steps_##id(const T *x, int64_t n, T *sum, int size)      \
-    {                                                                          \
-        const T *stop = x + n / LANES(T) * LANES(T);                           \
-        T best[LANES(T)], sums[LANES(T)];                                      \
-        vector_##T most[4], in[4];                                             \
-                                                                               \
-        LINES_BY(id, x, stop, x + n, best, sums, size);                        \
-        memcpy(most, best, sizeof(most));                                      \
-        memcpy(in, sums, sizeof(in));                                          \
-        most[0] = OF##_##T##_16(most[0], most[1]);                             \
-        most[2] = OF##_##T##_16(most[2], most[3]);                             \
-        most[0] = OF##_##T##_16(most[0], most[2]);                             \
-        in[0] += in[1] + (in[2] + in[3]);                                      \
-        *sum = in[0][0];                                                       \
-        for (int i = 1; i < TFD_PER_VECTOR(T); i++) {                          \
-            most[0][0] = OF(most[0][i], most[0][0]) ? most[0][i] : most[0][0]; \
-            *sum += in[0][i];                                                  \
-        }                                                                      \
-        return most[0][0];                                                     \
-    }                                                                          \
-                                                                               \
-    TFD_FOLD_INLINE T long_##id(const T *x, int64_t n, int size)               \
-    {                                                                          \
-        T one, sum;                                                            \
-                                                                               \
-        if (n < LANES(T))                                                      \
-            return short_##id(x, n);                                           \
-        one = steps_##id(x, n, &sum, size);                                    \
-        /* Opposite infinities have no sum, either. */                         \
-        return sum != sum && has_nan_##T(x, x + n) ? (T)NAN : one;             \
-    }                                                                          \
-                                                                               \
-    TFD_WIDTH_LOOP(run_##id)                                                   \
-    {                                                                          \
-        const struct tfd_fold *f = arg;                                        \
-        T *acc = f->acc;                                                       \
-                                                                               \
-        *acc = join_##id(                                                      \
-            *acc, long_##id((const T *)f->x + begin, end - begin, size));      \
-    }                                                                          \
+#define EXTREME_RUN(id, T, OF, FIRST)                                     \
+    static const T first_of_##id = FIRST;                                 \
+    TFD_FOLD_INLINE T join_##id(T acc, T x)                               \
+    {                                                                     \
+        return sticky_##T(acc, OF(acc, x) ? acc : x);                     \
+    }                                                                     \
+                                                                          \
+    TFD_FOLD_INLINE T short_##id(const T *x, int64_t n)                   \
+    {                                                                     \
+        T one = (FIRST);                                                  \
+                                                                          \
+        for (int64_t i = 0; i < n; i++)                                   \
+            one = join_##id(one, x[i]);                                   \
+        return one;                                                       \
+    }                                                                     \
+                                                                          \
+    TFD_FOLD_INLINE T steps_##id(const T *x, int64_t n, T *sum, int size) \
+    {                                                                     \
+        const T *stop = x + n / LANES(T) * LANES(T);                      \
+        T best[LANES(T)], sums[LANES(T)];                                 \
+        vector_##T most[4], in[4];                                        \
+                                                                          \
+        LINES_BY(id, x, stop, x + n, best, sums, size);                   \
+        memcpy(most, best, sizeof(most));                                 \
+        memcpy(in, sums, sizeof(in));                                     \
+        most[0] = OF##_##T##_16(most[0], most[1]);                        \
+        most[2] = OF##_##T##_16(most[2], most[3]);                        \
+        most[0] = OF##_##T##_16(most[0], most[2]);                        \
+        in[0] += in[1] + (in[2] + in[3]);                                 \
+        most[0] = OF##_##T##_16(LAST_TWO_##T(most[0]), most[0]);          \
+        most[0] = OF##_##T##_16(SECOND_##T(most[0]), most[0]);            \
+        in[0] += LAST_TWO_##T(in[0]);                                     \
+        *sum = in[0][0] + in[0][1];                                       \
+        return most[0][0];                                                \
+    }                                                                     \
+                                                                          \
+    TFD_FOLD_INLINE T long_##id(const T *x, int64_t n, int size)          \
+    {                                                                     \
+        T one, sum;                                                       \
+                                                                          \
+        if (n < LANES(T))                                                 \
+            return short_##id(x, n);                                      \
+        one = steps_##id(x, n, &sum, size);                               \
+        /* Opposite infinities have no sum, either. */                    \
+        return sum != sum && has_nan_##T(x, x + n) ? (T)NAN : one;        \
+    }                                                                     \
+                                                                          \
+    TFD_WIDTH_LOOP(run_##id)                                              \
+    {                                                                     \
+        const struct tfd_fold *f = arg;                                   \
+        T *acc = f->acc;                                                  \
+                                                                          \
+        *acc = join_##id(                                                 \
+            *acc, long_##id((const T *)f->x + begin, end - begin, size)); \
+    }                                                                     \
     TFD_WIDTH_CLONES(run_##id)
 
 /* Of four elements, s apart, two are looked at for NaN at once. */

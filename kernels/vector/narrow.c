@@ -57,6 +57,33 @@ round_halves_avx512(void *arg, int64_t begin, int64_t end)
     round_HALF(arg, i, end);
 }
 
+/* bfloat16 of 16 floats: bits to the nearest even, and one NaN. */
+__attribute__((target(TFD_SIMD_AVX512))) static void
+round_bfloats_avx512(void *arg, int64_t begin, int64_t end)
+{
+    const struct narrowing *p = arg;
+    const float *x = p->in;
+    tfd_bfloat16 *y = p->out;
+    const __m512i one = _mm512_set1_epi32(1);
+    const __m512i half = _mm512_set1_epi32(0x7fff);
+    const __m512i nan = _mm512_set1_epi32(0x7fc0);
+    int64_t i = begin;
+
+    for (; i + 16 <= end; i += 16) {
+        const __m512 v = _mm512_loadu_ps(x + i);
+        const __m512i bits = _mm512_castps_si512(v);
+        const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), one);
+        const __m512i sum = _mm512_add_epi32(_mm512_add_epi32(bits, half), odd);
+        const __m512i all =
+            _mm512_mask_mov_epi32(_mm512_srli_epi32(sum, 16),
+                                  _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), nan);
+
+        _mm256_storeu_si256((__m256i *)(void *)(y + i),
+                            _mm512_cvtepi32_epi16(all));
+    }
+    round_BFLOAT16(arg, i, end);
+}
+
 __attribute__((target(TFD_SIMD_AVX512))) static void
 widen_halves_avx512(void *arg, int64_t begin, int64_t end)
 {
@@ -101,10 +128,10 @@ widen_halves_f16c(void *arg, int64_t begin, int64_t end)
 
 static tfd_range_fn *rounding(enum tfd_dtype t)
 {
+    if (tfd_simd_has_avx512())
+        return t == TFD_HALF ? round_halves_avx512 : round_bfloats_avx512;
     if (t != TFD_HALF)
         return round_BFLOAT16;
-    if (tfd_simd_has_avx512())
-        return round_halves_avx512;
     return tfd_simd_has_f16c() ? round_halves_f16c : round_HALF;
 }
 
