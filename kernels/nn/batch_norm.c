@@ -71,23 +71,17 @@ static void batch_moments(struct tfd_kctx *k, struct tfd_batch_norm_rows *r,
 {
     const double n = (double)r->count;
 
-    r->squares = false;
     tfd_batch_norm_sum(k, r);
     for (int64_t c = 0; c < r->channels; c++) {
-        double mean = tfd_batch_norm_total(r, 0, c) / n;
+        const double mean = tfd_batch_norm_total(r, 0, c) / n;
+        const double sum = tfd_batch_norm_squares(r, c, mean);
 
         m->kept_mean[c] = (float)mean;
         m->mean[c] = moved(k, 3, c, mean);
-    }
-    r->mean = m->kept_mean;
-    r->squares = true;
-    tfd_batch_norm_sum(k, r);
-    for (int64_t c = 0; c < r->channels; c++) {
-        double sum = tfd_batch_norm_total(r, 0, c);
-
         m->kept_variance[c] = (float)(sum / n);
         m->variance[c] = moved(k, 4, c, sum / (n > 1 ? n - 1 : 1));
     }
+    r->mean = m->kept_mean;
 }
 
 /* The moving averages stay as they are; nothing is kept. */

@@ -13,28 +13,57 @@
 
 /* ---- Loops over rows of channels ----------------------------------------- */
 
-/* Sums of a chunk: of x, or of its squared distances from the mean. */
+#define STRIP 32 /* channels whose sums stay in registers */
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Sums of n channels from x, n constant or less than STRIP, and of squared
+ * distances from their mean here, while the rows are in a cache. */
+INLINE void sum_strip(const float *x, int64_t rows, int64_t step, int64_t n,
+                      float *sum, float *squares)
+{
+    float all[STRIP] = {0}, mean[STRIP];
+
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t c = 0; c < n; c++)
+            all[c] += x[row * step + c];
+    for (int64_t c = 0; c < n; c++) {
+        mean[c] = all[c] / (float)rows;
+        sum[c] = all[c];
+        all[c] = 0;
+    }
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t c = 0; c < n; c++) {
+            const float away = x[row * step + c] - mean[c];
+
+            all[c] += away * away;
+        }
+    for (int64_t c = 0; c < n; c++)
+        squares[c] = all[c];
+}
+
+static int64_t rows_of_chunk(const struct tfd_batch_norm_rows *r, int64_t chunk)
+{
+    const int64_t left = r->count - chunk * CHUNK;
+
+    return left < CHUNK ? left : CHUNK;
+}
+
 TFD_SIMD_LOOP(sum_rows)
 {
     const struct tfd_batch_norm_rows *r = arg;
     const int64_t n = r->channels;
 
     for (int64_t chunk = begin; chunk < end; chunk++) {
-        float *sum = r->sums + chunk * 2 * n;
-        int64_t row = chunk * CHUNK;
-        int64_t last = row + CHUNK < r->count ? row + CHUNK : r->count;
+        const int64_t rows = rows_of_chunk(r, chunk);
+        const float *x = r->x + chunk * CHUNK * n;
+        float *sum = r->sums + chunk * 2 * n, *squares = sum + n;
+        int64_t c = 0;
 
-        memset(sum, 0, (size_t)n * sizeof(*sum));
-        for (; row < last; row++) {
-            const float *x = r->x + row * n;
-
-            if (r->squares)
-                for (int64_t c = 0; c < n; c++)
-                    sum[c] += (x[c] - r->mean[c]) * (x[c] - r->mean[c]);
-            else
-                for (int64_t c = 0; c < n; c++)
-                    sum[c] += x[c];
-        }
+        for (; n - c >= STRIP; c += STRIP)
+            sum_strip(x + c, rows, n, STRIP, sum + c, squares + c);
+        if (c < n)
+            sum_strip(x + c, rows, n, n - c, sum + c, squares + c);
     }
 }
 TFD_SIMD_CLONES(sum_rows)
@@ -118,6 +147,23 @@ double tfd_batch_norm_total(const struct tfd_batch_norm_rows *r, int which,
     for (int64_t i = chunks_of(r); i > 0; i--, at += 2 * r->channels)
         sum += (double)*at;
     return sum;
+}
+
+double tfd_batch_norm_squares(const struct tfd_batch_norm_rows *r,
+                              int64_t channel, double mean)
+{
+    const float *sum = r->sums + channel, *squares = sum + r->channels;
+    double total = 0;
+
+    for (int64_t i = 0; i < chunks_of(r); i++) {
+        const int64_t rows = rows_of_chunk(r, i), at = i * 2 * r->channels;
+        const double here = (double)(sum[at] / (float)rows);
+        const double left = (double)sum[at] - (double)rows * here;
+        const double away = here - mean;
+
+        total += (double)squares[at] + away * (2 * left + (double)rows * away);
+    }
+    return total;
 }
 
 enum tfd_code tfd_batch_norm_scratch(struct tfd_batch_norm_rows *r,

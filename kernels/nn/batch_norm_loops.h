@@ -16,7 +16,6 @@ struct tfd_batch_norm_rows {
     const float *mean, *a, *b, *c; /* of each channel; see the loops */
     float *sums;                   /* 2 * channels for each chunk */
     int64_t count, channels;
-    bool squares; /* sum (x - mean)^2, else x */
 };
 
 /* Room for three numbers of each channel in *abc and for the sums: the
@@ -25,8 +24,11 @@ enum tfd_code tfd_batch_norm_scratch(struct tfd_batch_norm_rows *r,
                                      struct tfd_buffer **b, float **abc,
                                      struct tfd_status *st) TFD_MUST_USE;
 
-/* Sum 0: of x, or of its squared distances from the mean. */
+/* Sum 0: of x; and what tfd_batch_norm_squares() is made of. */
 void tfd_batch_norm_sum(struct tfd_kctx *k, struct tfd_batch_norm_rows *r);
+/* Sum of the squared distances of a channel from its mean. */
+double tfd_batch_norm_squares(const struct tfd_batch_norm_rows *r,
+                              int64_t channel, double mean);
 /* Sums 0 and 1: of dy, and of dy * (x - mean). */
 void tfd_batch_norm_sum_gradients(struct tfd_kctx *k,
                                   struct tfd_batch_norm_rows *r);
