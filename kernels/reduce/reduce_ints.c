@@ -67,7 +67,7 @@
 
 /* Rows of a few elements have loops of their own, in which a vector holds many
  * rows. */
-#define INT_ROWS(id, T, Y, folding, DONE)                                     \
+#define INT_ROWS(id, T, Y, folding, DONE, CLONES)                             \
     TFD_FOLD_INLINE void each_row_##id(const struct tfd_fold_whole *f,        \
                                        int64_t begin, int64_t end, int64_t n) \
     {                                                                         \
@@ -91,7 +91,7 @@
         else                                                                  \
             each_row_##id(f, begin, end, f->length);                          \
     }                                                                         \
-    TFD_SIMD_CLONES_WIDE(rows_##id)
+    CLONES(rows_##id)
 
 /* ---- What there is ------------------------------------------------------- */
 
@@ -109,12 +109,16 @@
     X(prod_##name, U, U, 1, MULTIPLY)        \
     X(max_##name, T, T, LEAST, LARGER)       \
     X(min_##name, T, T, MOST, SMALLER)
-#define OUTPUTS(X, name, T, U, LEAST, MOST)         \
-    X(sum_##name, U, U, sum_##name, TFD_FOLD_CUT)   \
-    X(mean_##name, T, T, long_##name, MEAN)         \
-    X(prod_##name, U, U, prod_##name, TFD_FOLD_CUT) \
-    X(max_##name, T, T, max_##name, TFD_FOLD_CUT)   \
-    X(min_##name, T, T, min_##name, TFD_FOLD_CUT)
+/* Only the longest vectors multiply and compare 64 bits. */
+#define CLONES_INT32 TFD_SIMD_CLONES
+#define CLONES_INT64 TFD_SIMD_CLONES_WIDE
+
+#define OUTPUTS(X, name, T, U, LEAST, MOST)                        \
+    X(sum_##name, U, U, sum_##name, TFD_FOLD_CUT, CLONES_##name)   \
+    X(mean_##name, T, T, long_##name, MEAN, CLONES_##name)         \
+    X(prod_##name, U, U, prod_##name, TFD_FOLD_CUT, CLONES_##name) \
+    X(max_##name, T, T, max_##name, TFD_FOLD_CUT, CLONES_##name)   \
+    X(min_##name, T, T, min_##name, TFD_FOLD_CUT, CLONES_##name)
 #define SLABS(X, name, T, U, LEAST, MOST)        \
     X(sum_##name, U, TFD_FOLD_ITSELF, ADD)       \
     X(prod_##name, U, TFD_FOLD_ITSELF, MULTIPLY) \
