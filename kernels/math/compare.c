@@ -83,29 +83,57 @@ static inline tfd_bool not_equal_STRING(struct tfd_tstring a,
 TFD_INT_DTYPES(LOOPS_INT)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 
+/* Halves or bfloat16, of which nothing is widened: bits without the sign are
+ * in the order of sizes, and those above `infinite` are NaN's.  What is below
+ * `least` in size is 0. */
 struct ordering {
-    const uint16_t *in;
-    int16_t *out, nan, least; /* what is below that in size is 0 */
+    const uint16_t *a, *b;
+    tfd_bool *y;
+    int16_t infinite, least;
+    int16_t other; /* less: 1 where equal ones are, too; equal: 1 for not so */
 };
 
-#define ORDER(name, number, T)                                      \
-    TFD_SIMD_LOOP(order_##name)                                     \
-    {                                                               \
-        const struct ordering *o = arg;                             \
-        const uint16_t *x = o->in;                                  \
-        const int16_t nan = o->nan, least = o->least;               \
-        int16_t *y = o->out;                                        \
-                                                                    \
-        for (int64_t i = begin; i < end; i++) {                     \
-            const int16_t order =                                   \
-                tfd_narrow_order(x[i], TFD_INFINITE_##name, nan);   \
-                                                                    \
-            y[i] = (int16_t)(x[i] & INT16_MAX) < least ? 0 : order; \
-        }                                                           \
-    }                                                               \
-    TFD_SIMD_CLONES(order_##name)
+#define SIZE_OF(x) ((int16_t)((x)&INT16_MAX))
+/* An integer for each, in their order but that -0 is below 0. */
+#define PLACE_OF(x) ((int16_t)((x) ^ (((int16_t)(x) >> 15) & INT16_MAX)))
 
-TFD_HALF_DTYPES(ORDER)
+TFD_SIMD_LOOP(less_narrow)
+{
+    const struct ordering *o = arg;
+    const uint16_t *a = o->a, *b = o->b;
+    const int16_t infinite = o->infinite, least = o->least, other = o->other;
+    tfd_bool *y = o->y;
+
+    for (int64_t i = begin; i < end; i++) {
+        const uint16_t p = a[i], q = b[i];
+        const int16_t place = (int16_t)(PLACE_OF(p) - other);
+        const int16_t less = place < PLACE_OF(q);
+        const int16_t less_or_zero = SIZE_OF(p | q) < least ? other : less;
+        const int16_t largest =
+            SIZE_OF(p) > SIZE_OF(q) ? SIZE_OF(p) : SIZE_OF(q);
+
+        y[i] = (tfd_bool)(largest > infinite ? 0 : less_or_zero);
+    }
+}
+TFD_SIMD_CLONES_WIDE(less_narrow)
+
+TFD_SIMD_LOOP(equal_narrow)
+{
+    const struct ordering *o = arg;
+    const uint16_t *a = o->a, *b = o->b;
+    const int16_t infinite = o->infinite, least = o->least, other = o->other;
+    const int16_t equal = other ^ 1;
+    tfd_bool *y = o->y;
+
+    for (int64_t i = begin; i < end; i++) {
+        const uint16_t p = a[i], q = b[i];
+        const int16_t same = p == q ? equal : other;
+        const int16_t number = SIZE_OF(p) > infinite ? other : same;
+
+        y[i] = (tfd_bool)(SIZE_OF(p | q) < least ? equal : number);
+    }
+}
+TFD_SIMD_CLONES(equal_narrow)
 
 /* Of the bits of the least normal number as a float, where the thread takes
  * those below it for 0, as those of a step do; halves are all normal. */
@@ -113,34 +141,75 @@ static int16_t least_of(enum tfd_dtype t)
 {
     const volatile float denormal = 1e-45f;
 
-    return t == TFD_BFLOAT16 && !(denormal > 0) ? 0x80 : 0;
+    return t == TFD_BFLOAT16 && !(denormal > 0) ? 0x80 : 1;
 }
 
-/* As integers of the same order.  NaN on the left is above all others, and on
- * the right below, so that it is neither the same nor less.  Who asks for what
- * is greater changes the sides. */
-static void compare_order(enum tfd_dtype t, tfd_range_fn *compare,
-                          const struct tfd_row *r, int64_t begin, int64_t end)
+/* What is compared with one number: places in a range, or all others. */
+struct within {
+    const uint16_t *x;
+    tfd_bool *y;
+    int16_t from, outside; /* outside: the answer for the others */
+    uint16_t span;         /* to the last place, which is one of them */
+};
+
+TFD_SIMD_LOOP(within_narrow)
 {
-    tfd_range_fn *order = t == TFD_HALF ? order_HALF : order_BFLOAT16;
-    const int16_t least = least_of(t);
-    int16_t a[TFD_NARROW_BLOCK], b[TFD_NARROW_BLOCK];
-    struct tfd_row block = *r;
+    const struct within *w = arg;
+    const uint16_t *x = w->x, span = w->span;
+    const int16_t from = w->from, outside = w->outside;
+    tfd_bool *y = w->y;
 
-    block.a = a;
-    block.b = b;
-    for (int64_t at = begin, n; at < end; at += n) {
-        struct ordering left = {r->a, a, INT16_MAX, least};
-        struct ordering right = {r->b, b, INT16_MIN, least};
+    for (int64_t i = begin; i < end; i++) {
+        const uint16_t at = (uint16_t)(PLACE_OF(x[i]) - from);
+        const int16_t inside = at <= span;
 
-        n = end - at < TFD_NARROW_BLOCK ? end - at : TFD_NARROW_BLOCK;
-        left.in += r->a_step ? at : 0;
-        right.in += r->b_step ? at : 0;
-        order(&left, 0, r->a_step ? n : 1);
-        order(&right, 0, r->b_step ? n : 1);
-        block.y = (tfd_bool *)r->y + at;
-        compare(&block, 0, n);
+        y[i] = (tfd_bool)(inside ^ outside);
     }
+}
+TFD_SIMD_CLONES(within_narrow)
+
+/* o->a or o->b is the one: of x < one those from -infinity to before it. */
+static void compare_with_one(const struct ordering *o, bool equal, bool left,
+                             int64_t begin, int64_t end)
+{
+    const uint16_t one = left ? *o->a : *o->b;
+    const bool zero = SIZE_OF(one) < o->least;
+    const int low = zero ? -o->least : PLACE_OF(one); /* as large as one: */
+    const int high = zero ? o->least - 1 : PLACE_OF(one);
+    int from = -o->infinite - 1, to = o->infinite;
+    struct within w = {.x = left ? o->b : o->a, .y = o->y};
+
+    if (equal || left)
+        from = equal || o->other ? low : high + 1;
+    if (equal || !left)
+        to = equal || o->other ? high : low - 1;
+    w.outside = equal && o->other;
+    if (SIZE_OF(one) > o->infinite || from > to) { /* nothing is inside */
+        w.outside ^= 1;
+        from = INT16_MIN;
+        to = INT16_MAX;
+    }
+    w.from = (int16_t)from;
+    w.span = (uint16_t)(to - from);
+    within_narrow(&w, begin, end);
+}
+
+static void compare_narrow(enum tfd_dtype t, bool equal, int16_t other,
+                           const struct tfd_row *r, int64_t begin, int64_t end)
+{
+    tfd_range_fn *loop = equal ? equal_narrow : less_narrow;
+    struct ordering o = {.a = r->a,
+                         .b = r->b,
+                         .y = r->y,
+                         .infinite = t == TFD_HALF ? TFD_INFINITE_HALF
+                                                   : TFD_INFINITE_BFLOAT16,
+                         .least = least_of(t),
+                         .other = other};
+
+    if (begin < end && !(r->a_step && r->b_step))
+        compare_with_one(&o, equal, !r->a_step, begin, end);
+    else
+        loop(&o, begin, end);
 }
 
 static struct tfd_row sides_changed(const struct tfd_row *r)
@@ -154,27 +223,27 @@ static struct tfd_row sides_changed(const struct tfd_row *r)
     return row;
 }
 
-#define LOOP_NARROW(function, name)                                          \
-    static void loop_##function##_##name(void *arg, int64_t begin,           \
-                                         int64_t end)                        \
-    {                                                                        \
-        compare_order(TFD_##name, loop_##function##_INT16, arg, begin, end); \
+#define LOOP_NARROW(function, equal, other, name)                      \
+    static void loop_##function##_##name(void *arg, int64_t begin,     \
+                                         int64_t end)                  \
+    {                                                                  \
+        compare_narrow(TFD_##name, (equal), (other), arg, begin, end); \
     }
-#define LOOP_CHANGED(function, other, name)                                \
-    static void loop_##function##_##name(void *arg, int64_t begin,         \
-                                         int64_t end)                      \
-    {                                                                      \
-        const struct tfd_row row = sides_changed(arg);                     \
-                                                                           \
-        compare_order(TFD_##name, loop_##other##_INT16, &row, begin, end); \
+#define LOOP_CHANGED(function, equal, other, name)                      \
+    static void loop_##function##_##name(void *arg, int64_t begin,      \
+                                         int64_t end)                   \
+    {                                                                   \
+        const struct tfd_row row = sides_changed(arg);                  \
+                                                                        \
+        compare_narrow(TFD_##name, (equal), (other), &row, begin, end); \
     }
-#define LOOPS_NARROW(name, number, T) \
-    LOOP_NARROW(equal, name)          \
-    LOOP_NARROW(not_equal, name)      \
-    LOOP_NARROW(less, name)           \
-    LOOP_NARROW(less_equal, name)     \
-    LOOP_CHANGED(greater, less, name) \
-    LOOP_CHANGED(greater_equal, less_equal, name)
+#define LOOPS_NARROW(name, number, T)       \
+    LOOP_NARROW(equal, true, 0, name)       \
+    LOOP_NARROW(not_equal, true, 1, name)   \
+    LOOP_NARROW(less, false, 0, name)       \
+    LOOP_NARROW(less_equal, false, 1, name) \
+    LOOP_CHANGED(greater, false, 0, name)   \
+    LOOP_CHANGED(greater_equal, false, 1, name)
 TFD_HALF_DTYPES(LOOPS_NARROW)
 
 #define LOOPS_COMPLEX(name, number, T) \

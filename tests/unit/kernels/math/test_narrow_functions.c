@@ -2,6 +2,7 @@
  * test_narrow_functions.c - Rsqrt and Sigmoid of every half and bfloat16, and
  * comparisons of many pairs, beside those of floats.
  */
+#include "common/base/denormals.h"
 #include "common/base/half.h"
 #include "kernels/core/elementwise.h"
 #include "kernels/core/registry.h"
@@ -135,7 +136,7 @@ static void check_pairs(const char *op, enum tfd_dtype t, uint16_t other,
     }
 }
 
-static void test_pairs(void **state)
+static void check_each_pair(void)
 {
     static const char *const ops[] = {"Equal",     "NotEqual", "Less",
                                       "LessEqual", "Greater",  "GreaterEqual"};
@@ -143,7 +144,6 @@ static void test_pairs(void **state)
                                       0x7c00, 0xfc00, 0x7f80, 0xff80, 0x7c01,
                                       0x7fc0, 0xffff, 0x7fff, 0xfbff, 0x7bff};
 
-    (void)state;
     for (int i = 0; i < FEW; i++) {
         x[i] = i < 15 ? others[i] : (uint16_t)(i * 40503);
         y[i] = i % 5 ? others[(i / 5) % 15] : x[i];
@@ -160,12 +160,30 @@ static void test_pairs(void **state)
         }
 }
 
+static void test_pairs(void **state)
+{
+    (void)state;
+    check_each_pair();
+}
+
+/* As threads of a step have it: what is below normal numbers is 0. */
+static void test_pairs_without_subnormal_numbers(void **state)
+{
+    const uint64_t before = tfd_denormals_get();
+
+    (void)state;
+    tfd_denormals_set(before | TFD_DENORMALS_FLUSH);
+    check_each_pair();
+    tfd_denormals_set(before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_number),
         cmocka_unit_test(test_sigmoid_in_place_and_in_parts),
         cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_pairs_without_subnormal_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
