@@ -46,8 +46,6 @@ static inline float expm1_float(float x)
 #define expm1_double tfd_double_expm1
 #define exp_float tfd_vector_exp
 #define exp_double tfd_double_exp
-#define exp_beside_1_float tfd_vector_exp_beside_1
-#define exp_beside_1_double tfd_double_exp
 #define log1p_float tfd_vector_log1p
 #define log1p_double tfd_double_log1p
 #define abs_float fabsf
@@ -95,10 +93,6 @@ static inline float expm1_tfd_bfloat16(float x)
                                                                     \
         return x > -SOFT_##T ? x : x < SOFT_##T ? e : log1p_##W(e); \
     }                                                               \
-    static inline W softplus_grad_of_##T(W dy, W x)                 \
-    {                                                               \
-        return dy / R(R(exp_beside_1_##W(-x)) + 1);                 \
-    }                                                               \
     static inline W softsign_of_##T(W x)                            \
     {                                                               \
         return x / R(abs_##W(x) + 1);                               \
@@ -114,6 +108,14 @@ FUNCTIONS(float, float, EXACT)
 FUNCTIONS(double, double, EXACT)
 FUNCTIONS(tfd_half, float, TFD_ROUND_HALF)
 FUNCTIONS(tfd_bfloat16, float, TFD_ROUND_BFLOAT16)
+
+static inline float exp_less(float x)
+{
+    return tfd_vector_exp_beside_1(-x);
+}
+
+#define softplus_grad_of_float(dy, x) ((dy) / (exp_less(x) + 1))
+#define softplus_grad_of_double(dy, x) ((dy) / (tfd_double_exp(-(x)) + 1))
 
 #define OF_REAL(function, T)                      \
     static inline T function##_##T(T x)           \
@@ -142,26 +144,67 @@ TFD_FLOAT_DTYPES(EACH_REAL)
 LOOPS(TFD_UNARY_WIDE, TFD_PAIR_WIDE, FLOAT, float)
 LOOPS(TFD_UNARY_WIDE, TFD_PAIR_WIDE, DOUBLE, double)
 
-/* Of floats that hold halves or bfloat16. */
-/* Rows of X, which makes loops, and of NARROW, which runs them on halves. */
+/* Of floats that hold halves or bfloat16: rows of X, which makes loops, and of
+ * NARROW, which runs them on halves. */
 #define STEPS_OF_ONE(X, function, name, T) \
     X(function##_steps_##name, float, float, function##_of_##T)
 #define STEPS_OF_TWO(X, function, name, T) \
     X(function##_grad_steps_##name, float, float, function##_grad_of_##T)
-#define STEPS_NARROW(NARROW, function, name, T)              \
-    NARROW(function##_##name, name, function##_steps_##name) \
+#define STEPS_NARROW_ONE(NARROW, function, name, T) \
+    NARROW(function##_##name, name, function##_steps_##name)
+#define STEPS_NARROW_TWO(NARROW, function, name, T) \
     NARROW(function##_grad_##name, name, function##_grad_steps_##name)
-#define STEPS(ROWS, X)                    \
-    ROWS(X, elu, HALF, tfd_half)          \
-    ROWS(X, selu, HALF, tfd_half)         \
-    ROWS(X, softplus, HALF, tfd_half)     \
-    ROWS(X, elu, BFLOAT16, tfd_bfloat16)  \
-    ROWS(X, selu, BFLOAT16, tfd_bfloat16) \
+#define STEPS_GRAD(ROWS, X)       \
+    ROWS(X, elu, HALF, tfd_half)  \
+    ROWS(X, selu, HALF, tfd_half) \
+    ROWS(X, elu, BFLOAT16, tfd_bfloat16) ROWS(X, selu, BFLOAT16, tfd_bfloat16)
+#define STEPS(ROWS, X)                \
+    STEPS_GRAD(ROWS, X)               \
+    ROWS(X, softplus, HALF, tfd_half) \
     ROWS(X, softplus, BFLOAT16, tfd_bfloat16)
 
 STEPS(STEPS_OF_ONE, TFD_UNARY_WIDE)
-STEPS(STEPS_OF_TWO, TFD_PAIR_WIDE)
-STEPS(STEPS_NARROW, TFD_NARROW_LOOP)
+STEPS_GRAD(STEPS_OF_TWO, TFD_PAIR_WIDE)
+STEPS(STEPS_NARROW_ONE, TFD_NARROW_LOOP)
+STEPS_GRAD(STEPS_NARROW_TWO, TFD_NARROW_LOOP)
+
+/* dy / (1 + e^-x): powers first, which are rounded by instructions, as a block
+ * of the type. */
+TFD_UNARY_WIDE(exp_less_FLOAT, float, float, exp_less)
+
+#define BY_SUM_HALF(dy, e) ((dy) / TFD_ROUND_HALF((e) + 1))
+#define BY_SUM_BFLOAT16(dy, e) ((dy) / TFD_ROUND_BFLOAT16((e) + 1))
+#define BY_SUM_LANES(R, dy, e) ((dy) / R((e) + 1.0f))
+
+#define SOFTPLUS_GRAD(name, number, T)                                      \
+    TFD_PAIR_SIMD(by_sum_steps_##name, float, float, BY_SUM_##name)         \
+    TFD_LANES_OR(by_sum_##name, name, BINARY, BY_SUM_LANES,                 \
+                 by_sum_steps_##name)                                       \
+    static void softplus_grad_##name(void *arg, int64_t begin, int64_t end) \
+    {                                                                       \
+        softplus_grad_blocks(TFD_##name, by_sum_##name, arg, begin, end);   \
+    }
+
+static void softplus_grad_blocks(enum tfd_dtype t, tfd_range_fn *by_sum,
+                                 const struct tfd_row *r, int64_t begin,
+                                 int64_t end)
+{
+    const uint16_t *dy = r->a, *x = r->b;
+    uint16_t powers[TFD_NARROW_BLOCK], *dx = r->y;
+    struct tfd_row power = {.y = powers, .a_step = 1};
+    struct tfd_row by = {.b = powers, .a_step = 1, .b_step = 1};
+
+    for (int64_t at = begin, n; at < end; at += n) {
+        n = end - at < TFD_NARROW_BLOCK ? end - at : TFD_NARROW_BLOCK;
+        power.a = x + at;
+        tfd_narrow_row(t, exp_less_FLOAT, &power, 0, n);
+        by.a = dy + at;
+        by.y = dx + at;
+        by_sum(&by, 0, n);
+    }
+}
+
+TFD_HALF_DTYPES(SOFTPLUS_GRAD)
 
 #define SIZE_AND_1(x) (((x) < 0 ? -(x) : (x)) + 1)
 #define SOFTSIGN(x) ((x) / SIZE_AND_1(x))

@@ -11,6 +11,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow.h"
+#include "kernels/vector/narrow_lanes.h"
 
 #include "common/base/half.h"
 
@@ -110,13 +111,56 @@ static void clip_narrow(enum tfd_dtype dtype, const struct clip *c,
     }
 }
 
+#if defined(__x86_64__)
+
+/* Of two numbers the instructions take the second where one is none. */
+TFD_LANES_INLINE void run_lanes(enum tfd_dtype dtype, const struct clip *c,
+                                int64_t begin, int64_t end)
+{
+    const uint16_t *t = c->t, *low = c->low, *high = c->high;
+    uint16_t *y = c->y;
+
+    for (int64_t i = begin, n; i < end; i += n) {
+        __m256 least;
+
+        n = end - i < TFD_LANES ? end - i : TFD_LANES;
+        least = _mm256_min_ps(tfd_lanes_load(dtype, high + i, n),
+                              tfd_lanes_load(dtype, t + i, n));
+        tfd_lanes_store(dtype, y + i,
+                        _mm256_max_ps(tfd_lanes_load(dtype, low + i, n), least),
+                        n);
+    }
+}
+
+/* With a limit for each element. */
+TFD_LANES_TARGET static void clip_lanes(enum tfd_dtype dtype,
+                                        const struct clip *c, int64_t begin,
+                                        int64_t end)
+{
+    if (dtype == TFD_HALF)
+        run_lanes(TFD_HALF, c, begin, end);
+    else
+        run_lanes(TFD_BFLOAT16, c, begin, end);
+}
+
+#else
+
+#define clip_lanes clip_narrow
+
+#endif
+
 #define CLIPPED_NARROW(X) \
     X(HALF, , )           \
     X(BFLOAT16, , )
 #define CLIP_NARROW(name, T, wide)                                 \
     static void loop_##name(void *arg, int64_t begin, int64_t end) \
     {                                                              \
-        clip_narrow(TFD_##name, arg, begin, end);                  \
+        const struct clip *c = arg;                                \
+                                                                   \
+        if (c->low_step && c->high_step && tfd_simd_has_avx512())  \
+            clip_lanes(TFD_##name, arg, begin, end);               \
+        else                                                       \
+            clip_narrow(TFD_##name, arg, begin, end);              \
     }
 CLIPPED_NARROW(CLIP_NARROW)
 

@@ -60,6 +60,72 @@ static void test_limits(void **state)
     KRIG_CHECK(cases);
 }
 
+static void test_halves_around_the_numbers_of_a_vector(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"ClipByValue",
+         "",
+         {"half[7] nan -9 9 inf -inf 1 2", "half[7] 1 -1 0 nan 0 2 1",
+          "half[] 4"},
+         {"half[7] nan -1 4 4 0 2 2"}},
+        {"ClipByValue",
+         "",
+         {"half[7] nan -9 9 inf -inf", "half[] -2", "half[7] 1 -1 nan 7 0"},
+         {"half[7] nan -2 9 7 -2"}},
+        {"ClipByValue",
+         "",
+         {"half[8] nan -9 9 inf -inf 1 2", "half[8] 1 -1 0 nan 0 2 1",
+          "half[] 4"},
+         {"half[8] nan -1 4 4 0 2 2"}},
+        {"ClipByValue",
+         "",
+         {"half[8] nan -9 9 inf -inf", "half[] -2", "half[8] 1 -1 nan 7 0"},
+         {"half[8] nan -2 9 7 -2"}},
+        {"ClipByValue",
+         "",
+         {"half[27] nan -9 9 inf -inf 1 2", "half[27] 1 -1 0 nan 0 2 1",
+          "half[] 4"},
+         {"half[27] nan -1 4 4 0 2 2"}},
+        {"ClipByValue",
+         "",
+         {"half[27] nan -9 9 inf -inf", "half[] -2", "half[27] 1 -1 nan 7 0"},
+         {"half[27] nan -2 9 7 -2"}},
+        {"ClipByValue",
+         "",
+         {"bfloat16[7] nan -9 9 inf -inf 1 2", "bfloat16[7] 1 -1 0 nan 0 2 1",
+          "bfloat16[] 4"},
+         {"bfloat16[7] nan -1 4 4 0 2 2"}},
+        {"ClipByValue",
+         "",
+         {"bfloat16[7] nan -9 9 inf -inf", "bfloat16[] -2",
+          "bfloat16[7] 1 -1 nan 7 0"},
+         {"bfloat16[7] nan -2 9 7 -2"}},
+        {"ClipByValue",
+         "",
+         {"bfloat16[8] nan -9 9 inf -inf 1 2", "bfloat16[8] 1 -1 0 nan 0 2 1",
+          "bfloat16[] 4"},
+         {"bfloat16[8] nan -1 4 4 0 2 2"}},
+        {"ClipByValue",
+         "",
+         {"bfloat16[8] nan -9 9 inf -inf", "bfloat16[] -2",
+          "bfloat16[8] 1 -1 nan 7 0"},
+         {"bfloat16[8] nan -2 9 7 -2"}},
+        {"ClipByValue",
+         "",
+         {"bfloat16[27] nan -9 9 inf -inf 1 2", "bfloat16[27] 1 -1 0 nan 0 2 1",
+          "bfloat16[] 4"},
+         {"bfloat16[27] nan -1 4 4 0 2 2"}},
+        {"ClipByValue",
+         "",
+         {"bfloat16[27] nan -9 9 inf -inf", "bfloat16[] -2",
+          "bfloat16[27] 1 -1 nan 7 0"},
+         {"bfloat16[27] nan -2 9 7 -2"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
 static void test_limits_that_do_not_fit_are_refused(void **state)
 {
     static const struct krig_case cases[] = {
@@ -129,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_halves_around_the_numbers_of_a_vector),
         cmocka_unit_test(test_limits_that_do_not_fit_are_refused),
         cmocka_unit_test(test_lengths_around_those_of_vectors),
     };
