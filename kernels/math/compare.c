@@ -26,8 +26,6 @@
 #define NOT_EQUAL(a, b) ((tfd_bool)((a) != (b)))
 #define LESS(a, b) ((tfd_bool)((a) < (b)))
 #define LESS_EQUAL(a, b) ((tfd_bool)((a) <= (b)))
-#define GREATER(a, b) ((tfd_bool)((a) > (b)))
-#define GREATER_EQUAL(a, b) ((tfd_bool)((a) >= (b)))
 #define AND(a, b) ((tfd_bool)((a) & (b)))
 #define OR(a, b) ((tfd_bool)((a) | (b)))
 #define NOT(a) ((tfd_bool) !(a))
@@ -57,21 +55,50 @@ static inline tfd_bool not_equal_STRING(struct tfd_tstring a,
 
 /* ---- Loops --------------------------------------------------------------- */
 
+static struct tfd_row sides_changed(const struct tfd_row *r)
+{
+    struct tfd_row row = *r;
+
+    row.a = r->b;
+    row.b = r->a;
+    row.a_step = r->b_step;
+    row.b_step = r->a_step;
+    return row;
+}
+
 #define LOOPS_EQUAL(LOOP, name, T, equal, not_equal) \
     LOOP(loop_equal_##name, T, tfd_bool, equal)      \
     LOOP(loop_not_equal_##name, T, tfd_bool, not_equal)
-#define LOOPS_ORDER(LOOP, name, T, less, less_equal, greater, greater_equal) \
-    LOOP(loop_less_##name, T, tfd_bool, less)                                \
-    LOOP(loop_less_equal_##name, T, tfd_bool, less_equal)                    \
-    LOOP(loop_greater_##name, T, tfd_bool, greater)                          \
-    LOOP(loop_greater_equal_##name, T, tfd_bool, greater_equal)
+/* What is greater is less the other way around. */
+#define LOOP_AROUND(function, other, name)                         \
+    static void loop_##function##_##name(void *arg, int64_t begin, \
+                                         int64_t end)              \
+    {                                                              \
+        struct tfd_row row = sides_changed(arg);                   \
+                                                                   \
+        loop_##other##_##name(&row, begin, end);                   \
+    }
+#define LOOPS_ORDER(LOOP, name, T)                        \
+    LOOP(loop_less_##name, T, tfd_bool, LESS)             \
+    LOOP(loop_less_equal_##name, T, tfd_bool, LESS_EQUAL) \
+    LOOP_AROUND(greater, less, name)                      \
+    LOOP_AROUND(greater_equal, less_equal, name)
 
 #define LOOPS_REAL(LOOP, name, T)                \
     LOOPS_EQUAL(LOOP, name, T, EQUAL, NOT_EQUAL) \
-    LOOPS_ORDER(LOOP, name, T, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL)
+    LOOPS_ORDER(LOOP, name, T)
+/* Integers of eight bytes, of which a vector of AVX2 has but four. */
+#define BINARY_LONG(name, TA, TY, function)   \
+    TFD_BINARY_EACH(, name, TA, TY, function) \
+    TFD_SIMD_LOOP(name)                       \
+    {                                         \
+        name##_each(arg, begin, end);         \
+    }                                         \
+    TFD_SIMD_CLONES_WIDE(name)
+
 /* Copies for long vectors cost memory: only what is compared often has them. */
 #define LOOP_OF_INT32 TFD_BINARY_SIMD
-#define LOOP_OF_INT64 TFD_BINARY_SIMD
+#define LOOP_OF_INT64 BINARY_LONG
 #define LOOP_OF_UINT8 TFD_BINARY_LOOP
 #define LOOP_OF_INT16 TFD_BINARY_SIMD
 #define LOOP_OF_INT8 TFD_BINARY_LOOP
@@ -212,38 +239,19 @@ static void compare_narrow(enum tfd_dtype t, bool equal, int16_t other,
         loop(&o, begin, end);
 }
 
-static struct tfd_row sides_changed(const struct tfd_row *r)
-{
-    struct tfd_row row = *r;
-
-    row.a = r->b;
-    row.b = r->a;
-    row.a_step = r->b_step;
-    row.b_step = r->a_step;
-    return row;
-}
-
 #define LOOP_NARROW(function, equal, other, name)                      \
     static void loop_##function##_##name(void *arg, int64_t begin,     \
                                          int64_t end)                  \
     {                                                                  \
         compare_narrow(TFD_##name, (equal), (other), arg, begin, end); \
     }
-#define LOOP_CHANGED(function, equal, other, name)                      \
-    static void loop_##function##_##name(void *arg, int64_t begin,      \
-                                         int64_t end)                   \
-    {                                                                   \
-        const struct tfd_row row = sides_changed(arg);                  \
-                                                                        \
-        compare_narrow(TFD_##name, (equal), (other), &row, begin, end); \
-    }
 #define LOOPS_NARROW(name, number, T)       \
     LOOP_NARROW(equal, true, 0, name)       \
     LOOP_NARROW(not_equal, true, 1, name)   \
     LOOP_NARROW(less, false, 0, name)       \
     LOOP_NARROW(less_equal, false, 1, name) \
-    LOOP_CHANGED(greater, false, 0, name)   \
-    LOOP_CHANGED(greater_equal, false, 1, name)
+    LOOP_AROUND(greater, less, name)        \
+    LOOP_AROUND(greater_equal, less_equal, name)
 TFD_HALF_DTYPES(LOOPS_NARROW)
 
 #define LOOPS_COMPLEX(name, number, T) \
