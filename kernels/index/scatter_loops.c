@@ -316,7 +316,7 @@ struct moves {
     const struct tfd_scatter *s;
     size_t size;
     const void *rows;
-    bool wide;
+    bool wide, far;
     int64_t shards;
 };
 
@@ -346,6 +346,19 @@ static char *row_of(const struct moves *m, int64_t i)
     return (char *)m->s->to + (size_t)row * m->size;
 }
 
+/* Updates number `first` + chosen[0 .. n), past the caches. */
+static void stream_chosen(const struct moves *m, int64_t first,
+                          const int64_t *chosen, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t i = first + chosen[j];
+
+        tfd_rows_stream(row_of(m, i),
+                        (const char *)m->s->by + (size_t)i * m->size, m->size);
+    }
+    tfd_rows_streamed();
+}
+
 /* Updates number `first` + chosen[0 .. n). */
 static void move_chosen(const struct moves *m, int64_t first,
                         const int64_t *chosen, int64_t n)
@@ -365,6 +378,16 @@ static void move_chosen(const struct moves *m, int64_t first,
     }
 }
 
+/* On one thread. */
+static void move_all(const struct moves *m)
+{
+    const struct tfd_scatter *s = m->s;
+
+    tfd_rows_scatter_into(s->to, (size_t)s->limit * m->size, m->size,
+                          m->wide ? TFD_INT64 : TFD_INT32)(
+        s->to, s->by, m->size, m->rows, s->count);
+}
+
 static void move_shards(void *arg, int64_t begin, int64_t end)
 {
     const struct moves *m = arg;
@@ -372,27 +395,33 @@ static void move_shards(void *arg, int64_t begin, int64_t end)
     const int64_t last = end == m->shards ? m->s->limit : end * each;
     int64_t chosen[MOVE_BLOCK];
 
+    if (begin == 0 && end == m->shards) {
+        move_all(m);
+        return;
+    }
     for (int64_t i = 0, n; i < m->s->count; i += n) {
         n = m->s->count - i < MOVE_BLOCK ? m->s->count - i : MOVE_BLOCK;
-        move_chosen(m, i, chosen,
-                    m->wide ? choose_int64_t((const int64_t *)m->rows + i, n,
-                                             first, last, chosen)
-                            : choose_int32_t((const int32_t *)m->rows + i, n,
-                                             first, last, chosen));
+        (m->far ? stream_chosen : move_chosen)(
+            m, i, chosen,
+            m->wide ? choose_int64_t((const int64_t *)m->rows + i, n, first,
+                                     last, chosen)
+                    : choose_int32_t((const int32_t *)m->rows + i, n, first,
+                                     last, chosen));
     }
 }
 
 void tfd_scatter_move(struct tfd_kctx *k, const struct tfd_scatter *s,
                       size_t size, const void *rows, enum tfd_dtype type)
 {
-    struct moves m = {s, size, rows, type == TFD_INT64, 1};
+    struct moves m = {
+        .s = s, .size = size, .rows = rows, .wide = type == TFD_INT64};
 
     if (s->count == 0 || size == 0)
         return;
+    m.far = tfd_rows_streams((size_t)s->limit * size, s->to, size);
     m.shards = shards_of_rows(k, s, size);
     if (m.shards == 1)
-        tfd_rows_scatter_into((size_t)s->limit * size, size,
-                              type)(s->to, s->by, size, rows, s->count);
+        move_all(&m);
     else
         tfd_kctx_parallel(k, m.shards, SHARD_NS, move_shards, &m);
 }

@@ -12,6 +12,9 @@
 #include "kernels/vector/simd.h"
 
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /* ---- Moving -------------------------------------------------------------- */
 
@@ -229,9 +232,79 @@ static tfd_rows_fn *plain_of(enum tfd_dtype index)
     return plains[0][index_type(index)];
 }
 
-tfd_rows_fn *tfd_rows_scatter_into(size_t room, size_t size,
+/* ---- Far rows ------------------------------------------------------------ */
+
+#define FAR (4 << 20) /* bytes that are out of all near caches */
+
+#if defined(__SSE2__)
+
+void tfd_rows_stream(void *to, const void *from, size_t size)
+{
+    for (size_t b = 0; b < size; b += 16)
+        _mm_stream_si128(
+            (__m128i *)((char *)to + b),
+            _mm_loadu_si128((const __m128i *)((const char *)from + b)));
+}
+
+void tfd_rows_streamed(void)
+{
+    _mm_sfence();
+}
+
+bool tfd_rows_streams(size_t room, const void *to, size_t size)
+{
+    return room >= FAR && size > 0 &&
+           (size | (size_t)(uintptr_t)to) % LINE_SIZE == 0;
+}
+
+/* A scatter of whole lines, none of which is read before it is written. */
+#define STREAM(I)                                                   \
+    static void stream_##I(void *to, const void *from, size_t size, \
+                           const void *index, int64_t n)            \
+    {                                                               \
+        const char *x = from;                                       \
+        const I *at = index;                                        \
+                                                                    \
+        for (int64_t i = 0; i < n; i++)                             \
+            tfd_rows_stream((char *)to + (size_t)at[i] * size,      \
+                            x + (size_t)i * size, size);            \
+        tfd_rows_streamed();                                        \
+    }
+
+STREAM(int16_t)
+STREAM(int32_t)
+STREAM(int64_t)
+
+static tfd_rows_fn *const streams[INDEX_END] = BY_INDEX(stream);
+
+#else
+
+void tfd_rows_stream(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+}
+
+void tfd_rows_streamed(void)
+{
+}
+
+bool tfd_rows_streams(size_t room, const void *to, size_t size)
+{
+    (void)room;
+    (void)to;
+    (void)size;
+    return false;
+}
+
+static tfd_rows_fn *const streams[INDEX_END];
+
+#endif
+
+tfd_rows_fn *tfd_rows_scatter_into(const void *to, size_t room, size_t size,
                                    enum tfd_dtype index)
 {
+    if (tfd_rows_streams(room, to, size))
+        return streams[index_type(index)];
     if (room <= NEAR && size > 2 * WORD_MAX && size <= MANY_MAX)
         return plain_of(index);
     return tfd_rows_scatter(size, index);

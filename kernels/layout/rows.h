@@ -25,10 +25,18 @@ typedef void tfd_rows_fn(void *to, const void *from, size_t size,
 
 tfd_rows_fn *tfd_rows_gather(size_t size, enum tfd_dtype index);
 tfd_rows_fn *tfd_rows_scatter(size_t size, enum tfd_dtype index);
-/* The same for rows that go somewhere into `room` bytes: none is prefetched
- * where a cache holds those. */
-tfd_rows_fn *tfd_rows_scatter_into(size_t room, size_t size,
+/* The same for rows that go somewhere into `room` bytes at `to`: none is
+ * prefetched where a cache holds those, and whole lines go to memory past the
+ * caches where none does. */
+tfd_rows_fn *tfd_rows_scatter_into(const void *to, size_t room, size_t size,
                                    enum tfd_dtype index);
+
+/* Whether rows of `size` bytes, one behind the other in `room` bytes at `to`,
+ * are whole lines and so many that they are better written past the caches:
+ * each by _stream(), and after the last of a thread's _streamed(). */
+bool tfd_rows_streams(size_t room, const void *to, size_t size);
+void tfd_rows_stream(void *to, const void *from, size_t size);
+void tfd_rows_streamed(void);
 
 /* The place of the first of n indices that is not in [0, limit); n: none. */
 int64_t tfd_rows_bad(const void *index, enum tfd_dtype dtype, int64_t n,

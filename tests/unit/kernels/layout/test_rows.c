@@ -60,7 +60,7 @@ static const size_t memory_size = (size_t)ROWS * SIZE_LARGEST + 64;
 static void make_memory(struct memory *m)
 {
     m->from = malloc(memory_size);
-    m->to = malloc(memory_size);
+    m->to = aligned_alloc(64, (memory_size + 63) / 64 * 64);
     m->expected = malloc(memory_size);
     assert_true(m->from && m->to && m->expected);
     for (size_t i = 0; i < memory_size; i++)
@@ -95,9 +95,12 @@ static void compare_once(struct memory *m, size_t size, enum tfd_dtype dtype,
     assert_memory_equal(m->to, m->expected, touched);
     if (!scatter)
         return;
-    memset(m->to, GUARD, touched);
-    tfd_rows_scatter_into(0, size, dtype)(to, from, size, m->typed, n);
-    assert_memory_equal(m->to, m->expected, touched);
+    for (int far = 0; far < 2; far++) {
+        memset(m->to, GUARD, touched);
+        tfd_rows_scatter_into(to, far ? SIZE_MAX : 0, size,
+                              dtype)(to, from, size, m->typed, n);
+        assert_memory_equal(m->to, m->expected, touched);
+    }
 }
 
 static void compare_size(struct memory *m, size_t size)
