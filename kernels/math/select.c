@@ -18,6 +18,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/core/outputs.h"
+#include "kernels/layout/rows.h"
 
 #include <string.h>
 
@@ -135,6 +136,53 @@ static void take_rows(const struct rows *rows, int64_t begin, int64_t end)
     }
 }
 
+#define ROWS_AHEAD 8 /* one is moved while another is fetched */
+#define FETCH_SIZE_MAX 512
+#define LINE_SIZE 64
+
+static inline const char *chosen_row(const struct rows *rows, int64_t i,
+                                     size_t size)
+{
+    const struct row *r = &rows->row;
+    const struct tfd_broadcast *p = rows->plan;
+    const int side = r->c[i * p->step[0][0]] ? 1 : 2;
+
+    return (const char *)(side == 1 ? r->t : r->e) +
+           (p->step[side][0] ? (size_t)i * size : 0);
+}
+
+/* take_rows() where the conditions are a vector.  Which side a row comes from
+ * no processor foresees, so rows are fetched ahead where caches do not hold
+ * them. */
+static void take_listed(const struct rows *rows, int64_t begin, int64_t end)
+{
+    const size_t size =
+        tfd_dtype_size(rows->row.dtype) * (size_t)rows->plan->row_size;
+    const bool far =
+        tfd_rows_streams((size_t)rows->plan->rows * size, rows->row.y, size);
+
+    for (int64_t i = begin; i < end; i++) {
+        const char *from = chosen_row(rows, i, size);
+        char *y = (char *)rows->row.y + (size_t)i * size;
+
+        if (far && i + ROWS_AHEAD < end) {
+            const char *next = chosen_row(rows, i + ROWS_AHEAD, size);
+
+            for (size_t at = 0; at < size && at < FETCH_SIZE_MAX;
+                 at += LINE_SIZE)
+                __builtin_prefetch(next + at);
+        }
+        if (from == y) /* the result may take an input's place */
+            continue;
+        if (far)
+            tfd_rows_stream(y, from, size);
+        else
+            memcpy(y, from, size);
+    }
+    if (far)
+        tfd_rows_streamed();
+}
+
 static void run_select_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct rows *rows = arg;
@@ -144,7 +192,7 @@ static void run_select_rows(void *arg, int64_t begin, int64_t end)
 
     if (!rows->row.c_step && rows->row.t_step && rows->row.e_step &&
         tfd_dtype_is_pod(dtype)) {
-        take_rows(rows, begin, end);
+        (p->rank == 1 ? take_listed : take_rows)(rows, begin, end);
         return;
     }
     tfd_broadcast_seek(p, begin, &at);
