@@ -44,14 +44,39 @@ static double draw(void)
 
 /* ---- Arrays -------------------------------------------------------------- */
 
+/* Rows one by one are taken two at a time: more than two such groups are but
+ * the same again. */
+static int lines_of(const struct shape *s)
+{
+    return s->placed == ALONE ? 4 : LINES;
+}
+
+/* Numbers of an array, at most. */
+static size_t room_of(const struct shape *s, const struct place *p)
+{
+    return (size_t)p->count * (size_t)lines_of(s) * 2;
+}
+
 static struct place new_place(const struct shape *s, enum tfd_fft_kind kind)
 {
     struct place p = {kind == TFD_FFT_HALF ? s->length / 2 + 1 : s->length,
                       kind == TFD_FFT_REAL ? 1 : 2, NULL};
 
-    p.number = calloc((size_t)p.count * LINES * 2, sizeof(double));
+    p.number = calloc(room_of(s, &p), sizeof(double));
     assert_non_null(p.number);
     return p;
+}
+
+/* Numbers of all lines are drawn, whether they are there or not, so that none
+ * of another shape depends on it. */
+static void fill(const struct shape *s, struct place *p)
+{
+    for (int64_t i = 0; i < p->count * LINES * p->parts; i++) {
+        double x = draw();
+
+        if (i < p->count * lines_of(s) * p->parts)
+            p->number[i] = x;
+    }
 }
 
 static int64_t number_at(const struct shape *s, const struct place *p, int line,
@@ -64,20 +89,20 @@ static int64_t number_at(const struct shape *s, const struct place *p, int line,
 /* Of as many numbers of the type of the array. */
 static void *narrowed(const struct shape *s, const struct place *p)
 {
-    float *x = malloc((size_t)p->count * LINES * 2 * sizeof(double));
+    const size_t room = room_of(s, p);
+    float *x = malloc(room * sizeof(double));
 
     assert_non_null(x);
     if (s->is_double)
-        return memcpy(x, p->number,
-                      (size_t)p->count * LINES * 2 * sizeof(double));
-    for (int64_t i = 0; i < p->count * LINES * 2; i++)
+        return memcpy(x, p->number, room * sizeof(double));
+    for (size_t i = 0; i < room; i++)
         x[i] = (float)p->number[i];
     return x;
 }
 
 static void widen(const struct shape *s, const void *x, struct place *p)
 {
-    for (int64_t i = 0; i < p->count * LINES * p->parts; i++)
+    for (int64_t i = 0; i < p->count * lines_of(s) * p->parts; i++)
         p->number[i] = s->is_double ? ((const double *)x)[i]
                                     : (double)((const float *)x)[i];
 }
@@ -137,9 +162,9 @@ static void transform(const struct shape *s, const struct place *from,
         sizeof(double));
     assert_non_null(memory);
     g.memory = memory->data;
-    for (int i = 0; i < LINES; i += g.count) {
+    for (int i = 0; i < lines_of(s); i += g.count) {
         g.count = s->placed == ROWS && i == 0 && at_once > 2 ? 2 : at_once;
-        g.count = i + g.count > LINES ? LINES - i : g.count;
+        g.count = i + g.count > lines_of(s) ? lines_of(s) - i : g.count;
         set_ends(s, from, s->from, x, i, g.count, &g.from);
         set_ends(s, to, s->to, y, i, g.count, &g.to);
         if (s->placed == ALONE)
@@ -238,12 +263,11 @@ static void check(const struct shape *s, int64_t looked,
     struct place from = new_place(s, s->from), to = new_place(s, s->to);
     int64_t step = to.count > looked ? to.count / looked : 1;
 
-    for (int64_t i = 0; i < from.count * LINES * from.parts; i++)
-        from.number[i] = draw();
+    fill(s, &from);
     transform(s, &from, &to);
     for (int64_t k = 0; k < to.count; k += step) {
         compare(s, &from, &to, 0, k, roots);
-        compare(s, &from, &to, LINES - 1, to.count - 1 - k, roots);
+        compare(s, &from, &to, lines_of(s) - 1, to.count - 1 - k, roots);
     }
     free(from.number);
     free(to.number);
@@ -300,11 +324,10 @@ static void check_mean(const struct shape *s, double units,
     const long double most = 1.12L * (long double)units / (1 << 24);
     long double error;
 
-    for (int64_t i = 0; i < from.count * LINES * from.parts; i++)
-        from.number[i] = draw();
+    fill(s, &from);
     transform(s, &from, &to);
     error = hypotl(mean_error(s, &from, &to, 0, roots),
-                   mean_error(s, &from, &to, LINES - 1, roots)) /
+                   mean_error(s, &from, &to, lines_of(s) - 1, roots)) /
             sqrtl(2);
     free(from.number);
     free(to.number);
