@@ -274,10 +274,15 @@ struct tfd_channel *rig_channel(struct rig *r, const char *address,
 
 struct tfd_buffer *rig_buffer(size_t size)
 {
+    enum { PERIOD = 1 << 16 };
     struct tfd_buffer *b = tfd_buffer_new(size);
+    uint8_t *to;
 
     assert_non_null(b);
-    for (size_t i = 0; i < size; i++)
-        ((uint8_t *)b->data)[i] = (uint8_t)(i * 31 + (i >> 8));
+    to = b->data;
+    for (size_t i = 0; i < size && i < PERIOD; i++)
+        to[i] = (uint8_t)(i * 31 + (i >> 8));
+    for (size_t at = PERIOD; at < size; at += PERIOD)
+        memcpy(to + at, to, size - at < PERIOD ? size - at : PERIOD);
     return b;
 }
