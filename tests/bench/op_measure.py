@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tests.bench.op_cases.table import SIZE
 from tests.bench.op_graphs import build
+from tests.bench.processes import Failure
 
 tf1 = tf.compat.v1
 BASE_STEPS = 16
@@ -133,12 +134,14 @@ class Measure:
 
     @staticmethod
     def ended(pair, runners):
-        """Sessions are closed; what lies on the servers is freed."""
-        for runner in filter(None, runners):
-            runner.session.close()
-        for side in pair:
-            with contextlib.suppress(tf.errors.OpError):
-                tf1.Session.reset(side.target)
+        """Sessions are closed; what lies on the servers is freed.  A server
+        that is gone is not asked: its client would wait for another."""
+        for side, runner in zip(pair, runners):
+            with contextlib.suppress(tf.errors.OpError, Failure):
+                side.check()
+                if runner:
+                    runner.session.close()
+                tf1.Session.reset(side.target, config=sessions_config())
 
     def run(self, runners):
         """The least of the rounds, of which there are fewer where two agree:

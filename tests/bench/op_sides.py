@@ -10,6 +10,7 @@ import sys
 import time
 
 from tests.bench.processes import Failure, Process
+from tests.cluster.ports import free_ports
 
 READY_SECONDS = 60
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -18,17 +19,14 @@ TENSORFLOW = [sys.executable, os.path.join(
     ROOT, "tests", "cluster", "tensorflow_server.py")]
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Side:
-    """A server of a kind and its address."""
+    """A server of a kind and its address.
+
+    Its port is held until this process ends: a server of another run that
+    listened there would answer in its place, for as long as that run lasts."""
 
     def __init__(self, command, threads, log):
-        port = free_port()
+        port, = free_ports(1)
         self.target = "grpc://127.0.0.1:%d" % port
         environment = dict(os.environ, CUDA_VISIBLE_DEVICES="", TF_CONFIG=(
             json.dumps({"cluster": {"worker": ["127.0.0.1:%d" % port]},

@@ -9,12 +9,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OPS = os.path.join(HERE, "ops")
+TFD = os.path.join(ROOT, "build", "tfd")
 LIMITS = os.path.join(ROOT, "build", "bench", "limits")
 PYTHON = os.environ.get("TFD_PYTHON") or os.path.join(
     ROOT, "build", "venv", "bin", "python")
@@ -101,6 +103,35 @@ class Options(unittest.TestCase):
                        "--seconds=-1", "--again=-1", "--below=x", "--size"):
             with self.subTest(option):
                 self.assertEqual(ran(option)[0], 2)
+
+
+class Servers(unittest.TestCase):
+    """Of programs that look at the port they are given, and end."""
+
+    LOOKS = """import json, os, socket, sys
+at = json.loads(os.environ["TF_CONFIG"])["cluster"]["worker"][0]
+with socket.socket() as server:
+    %s
+    server.bind(("127.0.0.1", int(at.split(":")[1])))
+    server.listen()
+sys.exit("it is ours")"""
+
+    def end_of(self, looks):
+        from tests.bench.op_sides import Side
+        from tests.bench.processes import Failure
+
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaises(Failure) as found:
+                Side([sys.executable, "-c", looks], 1,
+                     os.path.join(folder, "log"))
+        return str(found.exception)
+
+    def test_a_port_is_the_servers_that_is_given_it(self):
+        self.assertIn("it is ours", self.end_of(self.LOOKS % (
+            "server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)")))
+
+    def test_nobody_else_is_given_it(self):
+        self.assertIn("in use", self.end_of(self.LOOKS % "pass"))
 
 
 @unittest.skipUnless(has_tensorflow(), "TensorFlow is missing")
@@ -228,6 +259,19 @@ class Measured(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("false ended with code 1", output)
         self.assertIn("0 measured", output)
+
+    def test_a_server_that_is_gone_is_not_waited_for(self):
+        from tests.bench.op_measure import Measure
+        from tests.bench.op_sides import Sides
+
+        with tempfile.TemporaryDirectory() as folder, contextlib.closing(
+                Sides(TFD, TFD, folder)) as sides:
+            pair = sides.of(1)
+            for side in pair:
+                side.process.end()
+            start = time.monotonic()
+            Measure.ended(pair, [None, None])
+            self.assertLess(time.monotonic() - start, 5)
 
     def test_a_name_that_no_row_has_is_refused(self):
         code, _, errors = self.run_ops("--only=nosuchop")
