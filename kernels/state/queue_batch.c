@@ -14,6 +14,18 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* That lie together, so that a row which stays keeps little of the others; and
+ * that are asked for before they are read. */
+#define ROWS_AT_ONCE 16
+#define LINE_SIZE 64
+/* Of a buffer; the processor itself asks for those that follow. */
+#define LINES_ASKED 3
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- What may come in ---------------------------------------------------- */
 
 /* [batch] + shape; unknown rank when it has no room for one dimension more. */
@@ -125,20 +137,22 @@ static enum tfd_code split_one(const struct tfd_queue *q,
     return TFD_OK;
 }
 
-/* From the last to the first, each in front of the others. */
 static enum tfd_code split_many(const struct tfd_queue *q,
                                 const struct tfd_tensor *in,
                                 struct tfd_queue_row **rows,
                                 struct tfd_status *st)
 {
-    for (int64_t i = in[0].shape.dim[0] - 1; i >= 0; i--) {
-        struct tfd_queue_row *row = tfd_queue_row_new(q->spec.count, st);
+    const int64_t count = in[0].shape.dim[0];
+    struct tfd_queue_row **next = rows;
 
-        if (!row)
+    for (int64_t i = 0; i < count; i++) {
+        if (!*next)
+            *next = tfd_queue_rows_new(q->spec.count,
+                                       (int)least(ROWS_AT_ONCE, count - i), st);
+        if (!*next)
             return TFD_RESOURCE_EXHAUSTED;
-        row->next = *rows;
-        *rows = row;
-        TFD_TRY(split_one(q, in, i, row, st));
+        TFD_TRY(split_one(q, in, i, *next, st));
+        next = &(*next)->next;
     }
     return TFD_OK;
 }
@@ -163,9 +177,12 @@ enum tfd_code tfd_queue_split(const struct tfd_queue *q,
     *rows = tfd_queue_row_new(q->spec.count, st);
     if (!*rows)
         return TFD_RESOURCE_EXHAUSTED;
-    for (int i = 0; i < q->spec.count; i++)
-        rc = rc == TFD_OK ? tfd_kept_put(k, first + i, &(*rows)->part[i], st)
-                          : rc;
+    for (int i = 0; i < q->spec.count; i++) {
+        if (rc == TFD_OK) {
+            rc = tfd_kept_put(k, first + i, &(*rows)->part[i], st);
+            (*rows)->kept |= tfd_kept_is(&(*rows)->part[i]);
+        }
+    }
     if (rc != TFD_OK) {
         tfd_queue_rows_free(*rows, q->spec.count);
         *rows = NULL;
@@ -179,7 +196,8 @@ enum tfd_code tfd_queue_split(const struct tfd_queue *q,
 
 /* The shape that holds component i of every row. */
 static struct tfd_shape common_shape(const struct tfd_queue *q, int i,
-                                     const struct tfd_queue_row *rows)
+                                     struct tfd_queue_row *const *rows,
+                                     int64_t count)
 {
     struct tfd_shape s = q->spec.shapes[i];
 
@@ -187,9 +205,9 @@ static struct tfd_shape common_shape(const struct tfd_queue *q, int i,
         if (s.dim[d] >= 0)
             continue;
         s.dim[d] = 0;
-        for (const struct tfd_queue_row *row = rows; row; row = row->next)
-            if (row->part[i].shape.dim[d] > s.dim[d])
-                s.dim[d] = row->part[i].shape.dim[d];
+        for (int64_t r = 0; r < count; r++)
+            if (rows[r]->part[i].shape.dim[d] > s.dim[d])
+                s.dim[d] = rows[r]->part[i].shape.dim[d];
     }
     return s;
 }
@@ -209,45 +227,95 @@ static enum tfd_code put_element(const struct tfd_tensor *from,
                             tfd_tensor_data(from), from_stride, st);
 }
 
-static enum tfd_code batch_one(const struct tfd_queue *q, struct tfd_kctx *k,
-                               int i, const struct tfd_queue_row *rows,
-                               int64_t count, struct tfd_status *st)
+static enum tfd_code make_batch(const struct tfd_queue *q, struct tfd_kctx *k,
+                                int i, struct tfd_queue_row *const *rows,
+                                int64_t count, struct tfd_status *st)
 {
-    struct tfd_shape place = common_shape(q, i, rows), shape;
-    enum tfd_dtype dtype = q->spec.types[i];
+    struct tfd_shape place = common_shape(q, i, rows, count), shape;
     int64_t dim[TFD_RANK_MAX + 1] = {count};
-    int64_t elements = tfd_shape_elements(&place);
-    void *data;
 
     memcpy(dim + 1, place.dim, (size_t)place.rank * sizeof(dim[0]));
     TFD_TRY(tfd_shape_make(&shape, dim, place.rank + 1, st));
-    TFD_TRY(tfd_kctx_output(k, i, dtype, &shape, st));
-    data = tfd_tensor_data(&k->out[i]);
+    TFD_TRY(tfd_kctx_output(k, i, q->spec.types[i], &shape, st));
     if (tfd_shape_elements(&q->spec.shapes[i]) < 0)
-        tfd_elements_zero(dtype, data, elements * count);
-    for (const struct tfd_queue_row *row = rows; row; row = row->next)
-        TFD_TRY(put_element(&row->part[i], &place,
-                            tfd_element_at(data, dtype, --count * elements),
-                            st));
+        tfd_elements_clear(&k->out[i]);
     return TFD_OK;
 }
 
+/* Component i of rows [begin, end). */
+static enum tfd_code put_rows(struct tfd_kctx *k, int i,
+                              struct tfd_queue_row *const *rows, int64_t begin,
+                              int64_t end, struct tfd_status *st)
+{
+    struct tfd_tensor *out = &k->out[i];
+    struct tfd_shape place = {out->shape.rank - 1, {0}};
+    int64_t elements;
+
+    memcpy(place.dim, out->shape.dim + 1,
+           (size_t)place.rank * sizeof(place.dim[0]));
+    elements = tfd_shape_elements(&place);
+    for (int64_t r = begin; r < end; r++)
+        TFD_TRY(put_element(
+            &rows[r]->part[i], &place,
+            tfd_element_at(tfd_tensor_data(out), out->dtype, r * elements),
+            st));
+    return TFD_OK;
+}
+
+static void ask_for_rows(struct tfd_queue_row *const *rows, int64_t begin,
+                         int64_t end)
+{
+    for (int64_t r = begin; r < end; r++) {
+        __builtin_prefetch(rows[r]);
+        __builtin_prefetch(&rows[r]->part[0].buffer);
+    }
+}
+
+/* A buffer's elements mostly lie behind its head. */
+static void ask_for_elements(const struct tfd_queue *q,
+                             struct tfd_queue_row *const *rows, int64_t begin,
+                             int64_t end)
+{
+    for (int64_t r = begin; r < end; r++) {
+        __builtin_prefetch(rows[r]->chunk, 1);
+        for (int i = 0; i < q->spec.count; i++) {
+            const char *head = (const char *)rows[r]->part[i].buffer;
+
+            for (int line = 0; head && line < LINES_ASKED; line++)
+                __builtin_prefetch(head + line * LINE_SIZE);
+        }
+    }
+}
+
 enum tfd_code tfd_queue_batch(const struct tfd_queue *q, struct tfd_kctx *k,
-                              const struct tfd_queue_row *rows, int64_t count,
+                              struct tfd_queue_row **rows, int64_t count,
                               struct tfd_status *st)
 {
     for (int i = 0; i < q->spec.count; i++)
-        TFD_TRY(batch_one(q, k, i, rows, count, st));
+        TFD_TRY(make_batch(q, k, i, rows, count, st));
+    ask_for_rows(rows, 0, least(ROWS_AT_ONCE, count));
+    for (int64_t r = 0; r < count; r += ROWS_AT_ONCE) {
+        int64_t end = least(r + ROWS_AT_ONCE, count);
+
+        ask_for_elements(q, rows, r, end);
+        ask_for_rows(rows, end, least(end + ROWS_AT_ONCE, count));
+        for (int i = 0; i < q->spec.count; i++)
+            TFD_TRY(put_rows(k, i, rows, r, end, st));
+        for (int64_t done = r; done < end; done++) {
+            tfd_queue_rows_free(rows[done], q->spec.count);
+            rows[done] = NULL;
+        }
+    }
     return TFD_OK;
 }
 
 size_t tfd_queue_batch_size(const struct tfd_queue *q,
-                            const struct tfd_queue_row *rows, int64_t count)
+                            const struct tfd_queue_row *row, int64_t count)
 {
     size_t size = 0;
 
-    for (int i = 0; rows && i < q->spec.count; i++)
-        size += tfd_tensor_size(&rows->part[i]);
+    for (int i = 0; i < q->spec.count; i++)
+        size += tfd_tensor_size(&row->part[i]);
     return count > 0 && size > SIZE_MAX / (size_t)count ? SIZE_MAX
                                                         : size * (size_t)count;
 }

@@ -42,9 +42,12 @@ struct tfd_queue_attempt {
     struct tfd_queue_taker *taker; /* NULL: k gets the row, and is finished */
     enum action action;
     bool many, up_to, waiting;
-    int64_t wanted; /* rows that are missing yet */
-    int64_t taken;
-    struct tfd_queue_row *rows; /* to put, in order; or taken, last first */
+    int64_t wanted;             /* rows that are missing yet */
+    struct tfd_queue_row *rows; /* to put, in order */
+    struct tfd_queue_row **got; /* taken, in order; there is room for `room` */
+    int64_t taken, room;
+    struct tfd_queue_row *one; /* what got is where one is wanted */
+    bool kept;                 /* of the rows taken, any */
     enum outcome outcome;
     int64_t size; /* TOO_FEW: of the queue then */
 };
@@ -55,7 +58,7 @@ struct tfd_queue_attempt {
 static bool reserve_queue(struct tfd_queue *q)
 {
     int64_t room = q->room ? 2 * q->room : 16;
-    struct tfd_queue_row **rows;
+    struct tfd_queue_slot *rows;
 
     if (q->count + q->lent < q->room)
         return true;
@@ -136,6 +139,8 @@ static enum served serve_enqueue(struct tfd_queue *q,
             return SETTLED;
         }
         a->rows = row->next;
+        row->next = NULL;
+        q->kept |= row->kept;
         q->spec.kind->put(q, row);
         served = MOVED;
     }
@@ -151,25 +156,51 @@ static enum served serve_close(struct tfd_queue *q, struct tfd_queue_attempt *a)
 
 static void give_back(struct tfd_queue *q, struct tfd_queue_attempt *a)
 {
-    while (a->rows) {
-        struct tfd_queue_row *row = a->rows;
-
-        a->rows = row->next;
-        q->spec.kind->put_back(q, row);
-    }
     q->lent -= a->taken;
-    a->taken = 0;
+    while (a->taken > 0)
+        q->spec.kind->put_back(q, a->got[--a->taken]);
 }
 
-static void take_one(struct tfd_queue *q, struct tfd_queue_attempt *a)
+/* For `more` rows beside those taken. */
+static bool reserve_taken(struct tfd_queue_attempt *a, int64_t more)
 {
-    struct tfd_queue_row *row = q->spec.kind->take(q);
+    int64_t need = a->taken + more;
+    int64_t room = need > 2 * a->room ? need : 2 * a->room;
+    struct tfd_queue_row **got;
 
-    row->next = a->rows;
-    a->rows = row;
-    a->taken++;
-    a->wanted--;
-    q->lent++;
+    if (need <= a->room)
+        return true;
+    if (need == 1) {
+        a->got = &a->one;
+        a->room = 1;
+        return true;
+    }
+    got = malloc((size_t)room * sizeof(*got));
+    if (!got)
+        return false;
+    for (int64_t i = 0; i < a->taken; i++)
+        got[i] = a->got[i];
+    if (a->got != &a->one)
+        free(a->got);
+    a->got = got;
+    a->room = room;
+    return true;
+}
+
+/* False without memory: what had been taken is in the queue again. */
+static bool take_rows(struct tfd_queue *q, struct tfd_queue_attempt *a,
+                      int64_t count)
+{
+    if (!reserve_taken(a, count)) {
+        give_back(q, a);
+        return false;
+    }
+    a->kept = q->kept;
+    a->wanted -= count;
+    q->lent += count;
+    for (int64_t end = a->taken + count; a->taken < end; a->taken++)
+        a->got[a->taken] = q->spec.kind->take(q);
+    return true;
 }
 
 static enum served serve_dequeue(struct tfd_queue *q,
@@ -193,8 +224,13 @@ static enum served serve_dequeue(struct tfd_queue *q,
     available = q->count - (q->closed ? 0 : q->spec.min_after_dequeue);
     if (q->spec.kind->whole && available < a->wanted)
         return STUCK;
-    for (; available > 0 && a->wanted > 0; available--) {
-        take_one(q, a);
+    if (available > a->wanted)
+        available = a->wanted;
+    if (available > 0) {
+        if (!take_rows(q, a, available)) {
+            a->outcome = NO_MEMORY;
+            return SETTLED;
+        }
         served = MOVED;
     }
     return a->wanted > 0 ? served : SETTLED;
@@ -285,31 +321,43 @@ static void hand_out(struct tfd_queue_attempt *a, struct tfd_status *st)
     enum tfd_code rc = TFD_OK;
 
     for (int i = 0; rc == TFD_OK && i < a->queue->spec.count; i++)
-        rc = tfd_kept_give(a->k, i, &a->rows->part[i], st);
+        rc = tfd_kept_give(a->k, i, &a->got[0]->part[i], st);
 }
 
 /* What the rows show by now. */
 static enum tfd_code take_kept(const struct tfd_queue_attempt *a,
                                struct tfd_status *st)
 {
-    for (struct tfd_queue_row *row = a->rows; row; row = row->next)
+    for (int64_t r = 0; a->kept && r < a->taken; r++)
         for (int i = 0; i < a->queue->spec.count; i++)
-            TFD_TRY(tfd_kept_take(&row->part[i], st));
+            TFD_TRY(tfd_kept_take(&a->got[r]->part[i], st));
     return TFD_OK;
+}
+
+static void free_attempt(struct tfd_queue_attempt *a)
+{
+    int count = a->queue->spec.count;
+
+    tfd_queue_rows_free(a->rows, count);
+    for (int64_t r = 0; r < a->taken; r++)
+        tfd_queue_rows_free(a->got[r], count);
+    if (a->got != &a->one)
+        free(a->got);
+    tfd_resource_unref(&a->queue->resource);
+    free(a);
 }
 
 /* The one row goes to who asked for it. */
 static void finish_taker(struct tfd_queue_attempt *a, struct tfd_status *st)
 {
     struct tfd_queue_taker *taker = a->taker;
-    struct tfd_queue_row *row = a->rows;
+    struct tfd_queue_row *row = NULL;
 
-    if (st->code == TFD_OK && take_kept(a, st) != TFD_OK) {
-        tfd_queue_rows_free(row, a->queue->spec.count);
-        row = NULL;
+    if (st->code == TFD_OK && take_kept(a, st) == TFD_OK) {
+        row = a->got[0];
+        a->taken = 0;
     }
-    tfd_resource_unref(&a->queue->resource);
-    free(a);
+    free_attempt(a);
     taker->fn(taker, row, st);
 }
 
@@ -327,11 +375,9 @@ static void finish_attempt(struct tfd_queue_attempt *a)
         if (!a->many)
             hand_out(a, &st);
         else if (take_kept(a, &st) == TFD_OK)
-            (void)!tfd_queue_batch(a->queue, k, a->rows, a->taken, &st);
+            (void)!tfd_queue_batch(a->queue, k, a->got, a->taken, &st);
     }
-    tfd_queue_rows_free(a->rows, a->queue->spec.count);
-    tfd_resource_unref(&a->queue->resource);
-    free(a);
+    free_attempt(a);
     tfd_kctx_finish(k, &st);
 }
 
@@ -343,7 +389,7 @@ static void finish_job(struct tfd_job *job)
 static bool is_large(const struct tfd_queue_attempt *a)
 {
     return a->many && a->action == DEQUEUE && a->outcome == DONE &&
-           tfd_queue_batch_size(a->queue, a->rows, a->taken) >
+           tfd_queue_batch_size(a->queue, a->got[0], a->taken) >
                BATCH_INLINE_SIZE;
 }
 

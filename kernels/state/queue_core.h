@@ -12,7 +12,9 @@
  *                   queue is closed before it has enough, or its step ends
  *     close         waits behind the enqueues before it, unless it cancels them
  *
- * How rows are kept is a kind's: queue_kinds.c.
+ * How rows are kept is a kind's: queue_kinds.c.  Rows of a large queue are in
+ * no cache; what moves many of them therefore looks at a row once, and asks for
+ * the next ones before.
  *
  * Ownership: a queue is a counted resource; an attempt holds a reference.
  * Threads: any.
@@ -27,11 +29,21 @@
 
 struct tfd_queue;
 
+struct tfd_queue_chunk;
+
 /* An element: a tensor for each component. */
 struct tfd_queue_row {
     struct tfd_queue_row *next;
+    struct tfd_queue_chunk *chunk; /* it lies in this one, with others */
     int64_t priority;
+    bool kept; /* a part may be a view of a variable: kept.h */
     struct tfd_tensor part[];
+};
+
+/* A row where it waits, with what decides its place. */
+struct tfd_queue_slot {
+    struct tfd_queue_row *row;
+    int64_t priority;
 };
 
 struct tfd_queue_kind {
@@ -70,9 +82,10 @@ struct tfd_queue {
     struct tfd_queue_spec spec; /* owned copy */
     char *name;                 /* for messages */
     struct tfd_lock lock;       /* of what follows */
-    struct tfd_queue_row **rows;
+    struct tfd_queue_slot *rows;
     int64_t head, count, room; /* rows[(head + i) & (room - 1)] */
     int64_t lent;              /* rows of attempts that may put them back */
+    bool kept;                 /* of any row that has come */
     bool closed;
     struct tfd_queue_line enqueues, dequeues;
     struct tfd_philox random;
@@ -92,6 +105,9 @@ enum tfd_code tfd_queue_make(void *arg, struct tfd_resource **out,
                              struct tfd_status *st) TFD_MUST_USE;
 
 struct tfd_queue_row *tfd_queue_row_new(int count, struct tfd_status *st);
+/* `rows` of them, linked, in one piece of memory: it goes with the last. */
+struct tfd_queue_row *tfd_queue_rows_new(int count, int rows,
+                                         struct tfd_status *st);
 /* Also those behind it. */
 void tfd_queue_rows_free(struct tfd_queue_row *rows, int count);
 
@@ -140,12 +156,13 @@ enum tfd_code tfd_queue_split(const struct tfd_queue *q,
 enum tfd_code tfd_queue_slice(const struct tfd_tensor *batch, int64_t index,
                               struct tfd_tensor *out,
                               struct tfd_status *st) TFD_MUST_USE;
-/* Puts `count` rows, the last one first, together in k's outputs. */
+/* Puts `count` rows together in k's outputs.  Frees them, and leaves NULL, as
+ * it goes; when it fails some may be left. */
 enum tfd_code tfd_queue_batch(const struct tfd_queue *q, struct tfd_kctx *k,
-                              const struct tfd_queue_row *rows, int64_t count,
+                              struct tfd_queue_row **rows, int64_t count,
                               struct tfd_status *st) TFD_MUST_USE;
-/* About how many bytes that moves. */
+/* About how many bytes that moves, where all are as large as this one. */
 size_t tfd_queue_batch_size(const struct tfd_queue *q,
-                            const struct tfd_queue_row *rows, int64_t count);
+                            const struct tfd_queue_row *row, int64_t count);
 
 #endif

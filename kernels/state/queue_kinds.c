@@ -13,28 +13,33 @@
  */
 #include "kernels/state/queue_core.h"
 
-static struct tfd_queue_row **at(struct tfd_queue *q, int64_t i)
+static struct tfd_queue_slot *at(struct tfd_queue *q, int64_t i)
 {
     return &q->rows[(q->head + i) & (q->room - 1)];
+}
+
+static struct tfd_queue_slot queue_slot(struct tfd_queue_row *row)
+{
+    return (struct tfd_queue_slot){row, row->priority};
 }
 
 /* ---- First in, first out ------------------------------------------------- */
 
 static void push_back(struct tfd_queue *q, struct tfd_queue_row *take_row)
 {
-    *at(q, q->count++) = take_row;
+    *at(q, q->count++) = queue_slot(take_row);
 }
 
 static void push_front(struct tfd_queue *q, struct tfd_queue_row *take_row)
 {
     q->head = (q->head + q->room - 1) & (q->room - 1);
     q->count++;
-    *at(q, 0) = take_row;
+    *at(q, 0) = queue_slot(take_row);
 }
 
 static struct tfd_queue_row *pop_front(struct tfd_queue *q)
 {
-    struct tfd_queue_row *row = *at(q, 0);
+    struct tfd_queue_row *row = at(q, 0)->row;
 
     q->head = (q->head + 1) & (q->room - 1);
     q->count--;
@@ -71,8 +76,8 @@ static uint32_t draw(struct tfd_queue *q)
 
 static struct tfd_queue_row *take_any(struct tfd_queue *q)
 {
-    struct tfd_queue_row **place = at(q, (int64_t)draw(q) % q->count);
-    struct tfd_queue_row *row = *place;
+    struct tfd_queue_slot *place = at(q, (int64_t)draw(q) % q->count);
+    struct tfd_queue_row *row = place->row;
 
     *place = *at(q, --q->count);
     return row;
@@ -89,41 +94,40 @@ const struct tfd_queue_kind tfd_queue_random = {
 /* ---- Priority ------------------------------------------------------------ */
 
 /* A row looks for its place, from a gap upwards. */
-static void rise(struct tfd_queue *q, int64_t gap, struct tfd_queue_row *row)
+static void rise(struct tfd_queue *q, int64_t gap, struct tfd_queue_slot slot)
 {
     while (gap > 0) {
         int64_t parent = (gap - 1) / 2;
 
-        if ((*at(q, parent))->priority <= row->priority)
+        if (at(q, parent)->priority <= slot.priority)
             break;
         *at(q, gap) = *at(q, parent);
         gap = parent;
     }
-    *at(q, gap) = row;
+    *at(q, gap) = slot;
 }
 
 static void put_by_priority(struct tfd_queue *q, struct tfd_queue_row *take_row)
 {
-    rise(q, q->count++, take_row);
+    rise(q, q->count++, queue_slot(take_row));
 }
 
 static struct tfd_queue_row *take_first(struct tfd_queue *q)
 {
-    struct tfd_queue_row *first = *at(q, 0), *last = *at(q, q->count - 1);
+    struct tfd_queue_slot first = *at(q, 0), last = *at(q, q->count - 1);
     int64_t gap = 0, n = --q->count;
 
     while (2 * gap + 1 < n) {
         int64_t child = 2 * gap + 2;
 
-        if (child == n ||
-            (*at(q, child))->priority > (*at(q, child - 1))->priority)
+        if (child == n || at(q, child)->priority > at(q, child - 1)->priority)
             child--;
         *at(q, gap) = *at(q, child);
         gap = child;
     }
     if (n > 0)
         rise(q, gap, last);
-    return first;
+    return first.row;
 }
 
 const struct tfd_queue_kind tfd_queue_priority = {

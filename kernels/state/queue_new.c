@@ -3,29 +3,57 @@
  */
 #include "kernels/state/queue_core.h"
 
+#include "common/base/atomic.h"
+
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct tfd_queue_row *tfd_queue_row_new(int count, struct tfd_status *st)
-{
-    struct tfd_queue_row *row =
-        calloc(1, sizeof(*row) + (size_t)count * sizeof(row->part[0]));
+struct tfd_queue_chunk {
+    int refs; /* atomic: of its rows */
+    max_align_t rows[];
+};
 
-    if (!row)
+struct tfd_queue_row *tfd_queue_rows_new(int count, int rows,
+                                         struct tfd_status *st)
+{
+    const size_t size = sizeof(struct tfd_queue_row) +
+                        (size_t)count * sizeof(struct tfd_tensor);
+    struct tfd_queue_chunk *chunk =
+        calloc(1, sizeof(*chunk) + (size_t)rows * size);
+    struct tfd_queue_row *row, *next = NULL;
+
+    if (!chunk) {
         tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                  "no memory for an element of %d components", count);
-    return row;
+        return NULL;
+    }
+    chunk->refs = rows;
+    for (int i = rows - 1; i >= 0; i--) {
+        row = (void *)((char *)chunk->rows + (size_t)i * size);
+        row->chunk = chunk;
+        row->next = next;
+        next = row;
+    }
+    return next;
+}
+
+struct tfd_queue_row *tfd_queue_row_new(int count, struct tfd_status *st)
+{
+    return tfd_queue_rows_new(count, 1, st);
 }
 
 void tfd_queue_rows_free(struct tfd_queue_row *rows, int count)
 {
     while (rows) {
         struct tfd_queue_row *next = rows->next;
+        struct tfd_queue_chunk *chunk = rows->chunk;
 
         for (int i = 0; i < count; i++)
-            tfd_tensor_unref(&rows->part[i]);
-        free(rows);
+            tfd_buffer_unref(rows->part[i].buffer);
+        if (tfd_refs_drop(&chunk->refs))
+            free(chunk);
         rows = next;
     }
 }
@@ -35,12 +63,9 @@ static void queue_free(struct tfd_resource *r)
     struct tfd_queue *q = (struct tfd_queue *)r;
 
     assert(!q->enqueues.first && !q->dequeues.first);
-    for (int64_t i = 0; i < q->count; i++) {
-        struct tfd_queue_row *row = q->rows[(q->head + i) & (q->room - 1)];
-
-        row->next = NULL;
-        tfd_queue_rows_free(row, q->spec.count);
-    }
+    for (int64_t i = 0; i < q->count; i++)
+        tfd_queue_rows_free(q->rows[(q->head + i) & (q->room - 1)].row,
+                            q->spec.count);
     free(q->rows);
     free(q->spec.types);
     free(q->spec.shapes);

@@ -39,7 +39,8 @@ static void variable_facts(struct tfd_resource *r, struct tfd_resource_facts *f)
 
 static int64_t row_size(const struct tfd_queue *q, int64_t i)
 {
-    const struct tfd_queue_row *row = q->rows[(q->head + i) & (q->room - 1)];
+    const struct tfd_queue_row *row =
+        q->rows[(q->head + i) & (q->room - 1)].row;
     int64_t size = 0;
 
     for (int c = 0; c < q->spec.count; c++)
