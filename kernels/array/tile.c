@@ -34,24 +34,42 @@ enum tfd_code tfd_tile_shape(const struct tfd_kctx *k, struct tfd_shape *out,
     return tfd_shape_make(out, out->dim, out->rank, st);
 }
 
-/* Strings and handles: a box of them for every place x goes to. */
+/* Strings and handles, in the order of y, which is larger than a cache: a box
+ * in which dimensions of x are two, its copies and its elements; a box for
+ * every place along the first ones, where a box has not as many dimensions. */
 static enum tfd_code tile_counted(struct tfd_kctx *k, const struct tfd_shape *y,
                                   struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
+    const int apart =
+        y->rank > TFD_RANK_MAX / 2 ? 2 * y->rank - TFD_RANK_MAX : 0;
     int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], at[TFD_RANK_MAX] = {0};
+    int64_t box_to[TFD_RANK_MAX], box_from[TFD_RANK_MAX];
+    struct tfd_shape box = {0, {0}};
     int64_t tiles = 1, offset = 0;
 
     tfd_element_strides(y, to);
     tfd_element_strides(&x->shape, from);
-    for (int d = 0; d < y->rank; d++)
-        tiles *= y->dim[d] / x->shape.dim[d];
+    for (int d = 0; d < y->rank; d++) {
+        const int64_t dim = x->shape.dim[d];
+
+        if (d < apart) {
+            tiles *= y->dim[d] / dim;
+        } else {
+            box.dim[box.rank] = y->dim[d] / dim;
+            box_to[box.rank] = to[d] * dim;
+            box_from[box.rank++] = 0;
+        }
+        box.dim[box.rank] = dim;
+        box_to[box.rank] = to[d];
+        box_from[box.rank++] = from[d];
+    }
     for (int64_t t = 0; t < tiles && !tfd_halted(); t++) {
         TFD_TRY(tfd_elements_box(
-            k, x->dtype, &x->shape,
-            tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset), to,
-            tfd_tensor_data(x), from, st));
-        for (int d = y->rank - 1; d >= 0; d--) {
+            k, x->dtype, &box,
+            tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset),
+            box_to, tfd_tensor_data(x), box_from, st));
+        for (int d = apart - 1; d >= 0; d--) {
             offset += to[d] * x->shape.dim[d];
             if (++at[d] < y->dim[d] / x->shape.dim[d])
                 break;
