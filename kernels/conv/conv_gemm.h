@@ -54,6 +54,10 @@ static inline double tfd_conv_products(const struct tfd_conv *c)
            (c->plane.size ? (double)c->plane.out * (double)c->plane.size : 1);
 }
 
+/* Forward, of an image or a volume as it lies (conv_direct.c): few channels of
+ * doubles.  False, and nothing is done: of others, or not on this processor. */
+bool tfd_conv_direct(struct tfd_kctx *k, const struct tfd_conv *c);
+
 tfd_conv_fn tfd_conv_forward;
 tfd_conv_fn tfd_conv_input;
 tfd_conv_fn tfd_conv_filter;

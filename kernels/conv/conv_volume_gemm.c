@@ -229,9 +229,10 @@ enum tfd_code tfd_conv_volume_forward(struct tfd_kctx *k,
                                       const struct tfd_conv_volume *c,
                                       struct tfd_status *st)
 {
+    const struct tfd_conv all = tfd_conv_volume_sizes(c);
     struct job j = job_of(c);
 
-    if (by_dnnl(k, TFD_CONV_FORWARD, c))
+    if (by_dnnl(k, TFD_CONV_FORWARD, c) || tfd_conv_direct(k, &all))
         return TFD_OK;
     tfd_kctx_parallel(k, tile_count(&j), cost_of_job(&j, j.tile), forward_jobs,
                       &j);

@@ -29,6 +29,15 @@ enum tfd_depthwise_loop {
 void tfd_depthwise_run(struct tfd_kctx *k, const struct tfd_depthwise *d,
                        enum tfd_depthwise_loop loop, enum tfd_dtype dtype);
 
+/* The cost of each of `count` equal parts of one, for tfd_kctx_parallel(). */
+int tfd_depthwise_cost(const struct tfd_depthwise *d, int64_t count);
+
+/* Faster loops for the two gradients (depthwise_back.c): of filters with one
+ * filter per channel and at most TFD_TAPS_MAX taps.  False, and nothing is
+ * done: there is no such loop of these sizes, or it is not a gradient's. */
+bool tfd_depthwise_back(struct tfd_kctx *k, const struct tfd_depthwise *d,
+                        enum tfd_depthwise_loop loop, enum tfd_dtype dtype);
+
 /* Whether that can be bfloat16: the processor has dot products of it.  The
  * gradient w is float then. */
 bool tfd_depthwise_has_bfloat16(const struct tfd_depthwise *d);

@@ -1,13 +1,11 @@
 /*
- * depthwise_back.c - see depthwise_back.h.
+ * depthwise_back.c - see depthwise.h.
  *
  * The gradient of x is computed pixel by pixel, each from the pixels of y that
  * its value went to, so that its sums stay in registers.  That of the filter is
- * computed tap by tap: a row of y and the row of x that the tap meets give the
- * sums of some channels, which stay in registers along the row.
+ * computed tap by tap: a stretch of a row of y and what the tap meets of a row
+ * of x give the sums of some channels, which stay in registers along it.
  */
-#include "kernels/conv/depthwise_back.h"
-
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
 #include "kernels/conv/depthwise_pixel.h"
@@ -143,13 +141,6 @@ static void input_BFLOAT16(void *arg, int64_t begin, int64_t end)
     input_BFLOAT16_loop(arg, begin, end);
 }
 
-static tfd_range_fn *loop_by_x(enum tfd_dtype dtype)
-{
-    if (dtype == TFD_BFLOAT16)
-        return input_BFLOAT16;
-    return dtype == TFD_DOUBLE ? input_DOUBLE : input_FLOAT;
-}
-
 /* ---- The gradient of the filter ------------------------------------------ */
 
 /* Channels whose sums stay in registers. */
@@ -223,6 +214,34 @@ static inline struct rows cut_rows(struct rows r, int64_t from, int64_t to,
     return r;
 }
 
+/* Three taps that follow each other: the pixels of y that all of them meet, and
+ * what each meets before and after those. */
+struct three {
+    struct rows inside[3], rest[3][2];
+};
+
+/* Of pixels [from, to) of y and taps from j on. */
+static struct three three_of(const struct parts *p, const void *x,
+                             const void *y, int64_t j, int64_t from, int64_t to,
+                             size_t size)
+{
+    struct rows r[3];
+    struct three t;
+    int64_t begin, end;
+
+    for (int i = 0; i < 3; i++)
+        r[i] = cut_rows(rows_of(p, x, y, j + i, size), from, to, size);
+    begin = r[0].first;
+    end = r[2].first + r[2].pixels;
+    end = end > begin ? end : begin;
+    for (int i = 0; i < 3; i++) {
+        t.inside[i] = cut_rows(r[i], begin, end, size);
+        t.rest[i][0] = cut_rows(r[i], 0, begin, size);
+        t.rest[i][1] = cut_rows(r[i], end, INT64_MAX, size);
+    }
+    return t;
+}
+
 /* Vectors of n of T, wherever they lie. */
 #define VECTOR(T, n)                                               \
     typedef T T##_##n __attribute__((vector_size((n) * sizeof(T)), \
@@ -258,55 +277,41 @@ VECTOR(double, 4);
         }                                                             \
     }
 
-/* Adds three taps' products of two vectors of channels, as they share the
- * pixels of y: those that all three meet. */
-#define ADD_THREE(name, T, V)                                                \
-    static inline __attribute__((always_inline)) void add_three_##name(      \
-        const struct rows r[3], int64_t c, T *const dw[3])                   \
-    {                                                                        \
-        const int64_t from = r[0].first, to = r[2].first + r[2].pixels;      \
-        const struct rows a = cut_rows(r[0], from, to, sizeof(T));           \
-        const struct rows b = cut_rows(r[1], from, to, sizeof(T));           \
-        const struct rows e = cut_rows(r[2], from, to, sizeof(T));           \
-        const T *x0 = (const T *)a.x + c, *x1 = (const T *)b.x + c;          \
-        const T *x2 = (const T *)e.x + c, *y = (const T *)a.y + c;           \
-        V sum0[2] = {0}, sum1[2] = {0}, sum2[2] = {0};                       \
-                                                                             \
-        for (int64_t p = 0; p < a.pixels; p++) {                             \
-            for (int v = 0; v < 2; v++) {                                    \
-                sum0[v] += ((const V *)x0)[v] * ((const V *)y)[v];           \
-                sum1[v] += ((const V *)x1)[v] * ((const V *)y)[v];           \
-                sum2[v] += ((const V *)x2)[v] * ((const V *)y)[v];           \
-            }                                                                \
-            x0 += a.x_step;                                                  \
-            x1 += a.x_step;                                                  \
-            x2 += a.x_step;                                                  \
-            y += a.y_step;                                                   \
-        }                                                                    \
-        for (int v = 0; v < 2; v++) {                                        \
-            ((V *)(dw[0] + c))[v] += sum0[v];                                \
-            ((V *)(dw[1] + c))[v] += sum1[v];                                \
-            ((V *)(dw[2] + c))[v] += sum2[v];                                \
-        }                                                                    \
-    }                                                                        \
-                                                                             \
-    /* And what some of them meet besides. */                                \
-    static inline __attribute__((always_inline)) void add_all_three_##name(  \
-        const struct rows r[3], int64_t c, T *const dw[3])                   \
-    {                                                                        \
-        const int64_t from = r[0].first, to = r[2].first + r[2].pixels;      \
-                                                                             \
-        add_three_##name(r, c, dw);                                          \
-        for (int j = 0; j < 3; j++) {                                        \
-            const struct rows before = cut_rows(r[j], 0, from, sizeof(T));   \
-            const struct rows after =                                        \
-                cut_rows(r[j], to > from ? to : from, INT64_MAX, sizeof(T)); \
-                                                                             \
-            if (before.pixels)                                               \
-                add_row_##name(&before, c, dw[j]);                           \
-            if (after.pixels)                                                \
-                add_row_##name(&after, c, dw[j]);                            \
-        }                                                                    \
+/* Adds three taps' products of two vectors of channels: those that share the
+ * pixels of y, and the others. */
+#define ADD_THREE(name, T, V)                                               \
+    static inline __attribute__((always_inline)) void add_inside_##name(    \
+        const struct rows r[3], int64_t c, T *dw, int64_t in)               \
+    {                                                                       \
+        const T *x0 = (const T *)r[0].x + c, *x1 = (const T *)r[1].x + c;   \
+        const T *x2 = (const T *)r[2].x + c, *y = (const T *)r[0].y + c;    \
+        V sum0[2] = {0}, sum1[2] = {0}, sum2[2] = {0};                      \
+                                                                            \
+        for (int64_t p = 0; p < r[0].pixels; p++) {                         \
+            for (int v = 0; v < 2; v++) {                                   \
+                sum0[v] += ((const V *)x0)[v] * ((const V *)y)[v];          \
+                sum1[v] += ((const V *)x1)[v] * ((const V *)y)[v];          \
+                sum2[v] += ((const V *)x2)[v] * ((const V *)y)[v];          \
+            }                                                               \
+            x0 += r[0].x_step;                                              \
+            x1 += r[1].x_step;                                              \
+            x2 += r[2].x_step;                                              \
+            y += r[0].y_step;                                               \
+        }                                                                   \
+        for (int v = 0; v < 2; v++) {                                       \
+            ((V *)(dw + c))[v] += sum0[v];                                  \
+            ((V *)(dw + in + c))[v] += sum1[v];                             \
+            ((V *)(dw + 2 * in + c))[v] += sum2[v];                         \
+        }                                                                   \
+    }                                                                       \
+                                                                            \
+    static inline __attribute__((always_inline)) void add_three_##name(     \
+        const struct three *t, int64_t c, T *dw, int64_t in)                \
+    {                                                                       \
+        add_inside_##name(t->inside, c, dw, in);                            \
+        for (int i = 0; i < 6; i++)                                         \
+            if (t->rest[i / 2][i % 2].pixels)                               \
+                add_row_##name(&t->rest[i / 2][i % 2], c, dw + i / 2 * in); \
     }
 
 ADD_ROW(FLOAT, float, float_8, 2)
@@ -318,97 +323,129 @@ ADD_ROW(one_DOUBLE, double, double, 1)
 ADD_THREE(FLOAT, float, float_8)
 ADD_THREE(DOUBLE, double, double_4)
 
-#define FILTER(name, number, T)                                               \
-    /* Row r of y, and channels from c on, which stay in a cache from tap to  \
-     * tap. */                                                                \
-    static inline __attribute__((always_inline)) void add_taps_##name(        \
-        const struct parts *p, const T *x, const T *y, T *dw, int64_t c,      \
-        int lanes)                                                            \
-    {                                                                         \
-        const struct tfd_depthwise *d = p->d;                                 \
-        int64_t j = 0;                                                        \
-                                                                              \
-        for (; lanes == LANES(T) && j + 3 <= d->column.size; j += 3) {        \
-            const struct rows rows[] = {rows_of(p, x, y, j, sizeof(T)),       \
-                                        rows_of(p, x, y, j + 1, sizeof(T)),   \
-                                        rows_of(p, x, y, j + 2, sizeof(T))};  \
-                                                                              \
-            add_all_three_##name(rows, c,                                     \
-                                 (T *[]){dw, dw + d->in, dw + 2 * d->in});    \
-            dw += 3 * d->in;                                                  \
-        }                                                                     \
-        for (; j < d->column.size; j++, dw += d->in) {                        \
-            const struct rows rows = rows_of(p, x, y, j, sizeof(T));          \
-                                                                              \
-            if (lanes == LANES(T))                                            \
-                add_row_##name(&rows, c, dw);                                 \
-            else if (lanes == FEW)                                            \
-                add_row_few_##name(&rows, c, dw);                             \
-            else                                                              \
-                add_row_one_##name(&rows, c, dw);                             \
-        }                                                                     \
-    }                                                                         \
-                                                                              \
-    static inline __attribute__((always_inline)) void add_output_row_##name(  \
-        const struct parts *parts, int64_t r, T *sum)                         \
-    {                                                                         \
-        const struct tfd_depthwise *d = parts->d;                             \
-        const int64_t in = d->in;                                             \
-        int64_t i, last;                                                      \
-                                                                              \
-        for (tfd_window_inside(&d->row, r % d->row.out, &i, &last); i < last; \
-             i++) {                                                           \
-            const int64_t row = r / d->row.out * d->row.in +                  \
-                                r % d->row.out * d->row.stride -              \
-                                d->row.before + i * d->row.dilation;          \
-            const T *x = (const T *)d->x + row * d->column.in * in;           \
-            const T *y = (const T *)d->y + r * d->column.out * in;            \
-            T *dw = sum + w_of(d, i, 0);                                      \
-            int64_t c = 0;                                                    \
-                                                                              \
-            for (; c + LANES(T) <= in; c += LANES(T))                         \
-                add_taps_##name(parts, x, y, dw, c, LANES(T));                \
-            for (; c + FEW <= in; c += FEW)                                   \
-                add_taps_##name(parts, x, y, dw, c, FEW);                     \
-            for (; c < in; c++)                                               \
-                add_taps_##name(parts, x, y, dw, c, 1);                       \
-        }                                                                     \
-    }                                                                         \
-                                                                              \
-    /* Adds up the sums of the parts. */                                      \
-    static void add_parts_##name(const struct parts *p)                       \
-    {                                                                         \
-        T *sum = p->d->w;                                                     \
-                                                                              \
-        for (int64_t part = 1; part < p->count; part++) {                     \
-            const T *more = (const T *)p->more + (part - 1) * p->filter;      \
-                                                                              \
-            for (int64_t i = 0; i < p->filter; i++)                           \
-                sum[i] += more[i];                                            \
-        }                                                                     \
-    }                                                                         \
-                                                                              \
-    /* Parts. */                                                              \
-    TFD_SIMD_LOOP(filter_##name)                                              \
-    {                                                                         \
-        const struct parts *parts = arg;                                      \
-        const struct tfd_depthwise *d = parts->d;                             \
-        const int64_t rows = d->batch * d->row.out;                           \
-        int64_t part;                                                         \
-                                                                              \
-        for (part = begin; part < end; part++) {                              \
-            T *sum = part == 0                                                \
-                         ? (T *)d->w                                          \
-                         : (T *)parts->more + (part - 1) * parts->filter;     \
-            const int64_t to = (part + 1) * parts->rows;                      \
-                                                                              \
-            memset(sum, 0, (size_t)parts->filter * sizeof(T));                \
-            for (int64_t r = part * parts->rows;                              \
-                 r < (to < rows ? to : rows) && !tfd_halted(); r++)           \
-                add_output_row_##name(parts, r, sum);                         \
-        }                                                                     \
-    }                                                                         \
-    TFD_SIMD_CLONES_WIDE(filter_##name)
+#define LINE 64            /* bytes of the caches' */
+#define STRETCH_BYTES 8192 /* of a row of y, which stay in the first cache */
+#define STRETCH_MIN 16     /* pixels */
+
+/* Asks for n pixels, from `at` on, of row r of y and of the last row of x that
+ * it meets: a register's channels are a line of each pixel, which processors
+ * do not foresee. */
+static inline void fetch_pixels(const struct tfd_depthwise *d, int64_t r,
+                                int64_t at, int64_t n, size_t size)
+{
+    const int64_t bytes = n * d->in * (int64_t)size;
+    const int64_t row = r / d->row.out * d->row.in +
+                        r % d->row.out * d->row.stride - d->row.before +
+                        (d->row.size - 1) * d->row.dilation;
+    const char *x = d->x, *y = d->y;
+
+    if (r >= d->batch * d->row.out || row >= d->batch * d->row.in)
+        return;
+    x += (row * d->column.in + at * d->column.stride) * d->in * (int64_t)size;
+    y += (r * d->column.out + at) * d->in * (int64_t)size;
+    for (int64_t i = 0; i < bytes * d->column.stride; i += LINE)
+        __builtin_prefetch(x + i, 0, 2);
+    for (int64_t i = 0; i < bytes; i += LINE)
+        __builtin_prefetch(y + i, 0, 2);
+}
+
+#define FILTER(name, number, T)                                                \
+    /* Channels of a tap, from c on, that are no whole register. */            \
+    static inline __attribute__((always_inline)) void add_rest_##name(         \
+        const struct rows *r, int64_t c, int64_t in, T *dw)                    \
+    {                                                                          \
+        for (; c + FEW <= in; c += FEW)                                        \
+            add_row_few_##name(r, c, dw);                                      \
+        for (; c < in; c++)                                                    \
+            add_row_one_##name(r, c, dw);                                      \
+    }                                                                          \
+                                                                               \
+    /* Pixels [from, to) of y. */                                              \
+    static inline __attribute__((always_inline)) void add_taps_##name(         \
+        const struct parts *p, const T *x, const T *y, T *dw, int64_t from,    \
+        int64_t to)                                                            \
+    {                                                                          \
+        const int64_t in = p->d->in, whole = in - in % LANES(T);               \
+        const int64_t size = p->d->column.size;                                \
+        const int64_t threes = whole > 0 ? size - size % 3 : 0;                \
+                                                                               \
+        for (int64_t j = 0; j < threes; j += 3) {                              \
+            const struct three t = three_of(p, x, y, j, from, to, sizeof(T));  \
+                                                                               \
+            for (int64_t c = 0; c < whole; c += LANES(T))                      \
+                add_three_##name(&t, c, dw + j * in, in);                      \
+        }                                                                      \
+        for (int64_t j = whole < in ? 0 : threes; j < size; j++) {             \
+            const struct rows r =                                              \
+                cut_rows(rows_of(p, x, y, j, sizeof(T)), from, to, sizeof(T)); \
+                                                                               \
+            for (int64_t c = 0; j >= threes && c < whole; c += LANES(T))       \
+                add_row_##name(&r, c, dw + j * in);                            \
+            add_rest_##name(&r, whole, in, dw + j * in);                       \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static inline __attribute__((always_inline)) void add_pixels_##name(       \
+        const struct parts *parts, int64_t r, int64_t from, int64_t to,        \
+        T *sum)                                                                \
+    {                                                                          \
+        const struct tfd_depthwise *d = parts->d;                              \
+        const int64_t in = d->in;                                              \
+        int64_t i, last;                                                       \
+                                                                               \
+        fetch_pixels(d, r + 1, from, to - from, sizeof(T));                    \
+        for (tfd_window_inside(&d->row, r % d->row.out, &i, &last); i < last;  \
+             i++) {                                                            \
+            const int64_t row = r / d->row.out * d->row.in +                   \
+                                r % d->row.out * d->row.stride -               \
+                                d->row.before + i * d->row.dilation;           \
+            const T *x = (const T *)d->x + row * d->column.in * in;            \
+                                                                               \
+            add_taps_##name(parts, x,                                          \
+                            (const T *)d->y + r * d->column.out * in,          \
+                            sum + w_of(d, i, 0), from, to);                    \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    /* Adds up the sums of the parts. */                                       \
+    static void add_parts_##name(const struct parts *p)                        \
+    {                                                                          \
+        T *sum = p->d->w;                                                      \
+                                                                               \
+        for (int64_t part = 1; part < p->count; part++) {                      \
+            const T *more = (const T *)p->more + (part - 1) * p->filter;       \
+                                                                               \
+            for (int64_t i = 0; i < p->filter; i++)                            \
+                sum[i] += more[i];                                             \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    TFD_SIMD_LOOP(filter_##name)                                               \
+    {                                                                          \
+        const struct parts *parts = arg;                                       \
+        const struct tfd_depthwise *d = parts->d;                              \
+        const int64_t rows = d->batch * d->row.out;                            \
+        const int64_t fit = STRETCH_BYTES / (int64_t)sizeof(T) / d->in;        \
+        const int64_t stretch = fit > STRETCH_MIN ? fit : STRETCH_MIN;         \
+                                                                               \
+        for (int64_t part = begin; part < end; part++) {                       \
+            T *sum = part == 0                                                 \
+                         ? (T *)d->w                                           \
+                         : (T *)parts->more + (part - 1) * parts->filter;      \
+            const int64_t to = (part + 1) * parts->rows;                       \
+                                                                               \
+            memset(sum, 0, (size_t)parts->filter * sizeof(T));                 \
+            for (int64_t r = part * parts->rows;                               \
+                 r < (to < rows ? to : rows) && !tfd_halted(); r++)            \
+                for (int64_t at = 0; at < d->column.out; at += stretch)        \
+                    add_pixels_##name(parts, r, at,                            \
+                                      at + stretch < d->column.out             \
+                                          ? at + stretch                       \
+                                          : d->column.out,                     \
+                                      sum);                                    \
+        }                                                                      \
+    }                                                                          \
+    TFD_SIMD_CLONES(filter_##name)
 
 TFD_FLOAT_DTYPES(FILTER)
 
@@ -422,35 +459,28 @@ TFD_FLOAT_DTYPES(FILTER)
 static void dot_three(const struct parts *p, const tfd_bfloat16 *x,
                       const tfd_bfloat16 *y, float *dw, int64_t c, int64_t j)
 {
-    const size_t size = sizeof(*x);
-    const struct rows r[] = {rows_of(p, x, y, j, size),
-                             rows_of(p, x, y, j + 1, size),
-                             rows_of(p, x, y, j + 2, size)};
-    const int64_t from = r[0].first, end = r[2].first + r[2].pixels;
-    const int64_t to = end > from ? end : from, in = p->d->in;
-    struct tfd_dot_rows all = {
-        .x_step = r[0].x_step, .y_step = r[0].y_step, .channels = in - c};
+    const struct three t = three_of(p, x, y, j, 0, INT64_MAX, sizeof(*x));
+    const int64_t in = p->d->in;
+    struct tfd_dot_rows all = {.x_step = t.inside[0].x_step,
+                               .y_step = t.inside[0].y_step,
+                               .channels = in - c};
 
     for (int i = 0; i < 3; i++) {
-        const struct rows inside = cut_rows(r[i], from, to, size);
-        const struct rows rest[] = {cut_rows(r[i], 0, from, size),
-                                    cut_rows(r[i], to, INT64_MAX, size)};
-
         for (int k = 0; k < 2; k++) {
             struct tfd_dot_rows one = all;
 
-            one.x[0] = (const tfd_bfloat16 *)rest[k].x + c;
-            one.y = (const tfd_bfloat16 *)rest[k].y + c;
-            one.pixels = rest[k].pixels;
+            one.x[0] = (const tfd_bfloat16 *)t.rest[i][k].x + c;
+            one.y = (const tfd_bfloat16 *)t.rest[i][k].y + c;
+            one.pixels = t.rest[i][k].pixels;
             one.dw[0] = dw + i * in + c;
             if (one.pixels > 0)
                 tfd_depthwise_dot_rows(&one, 1);
         }
-        all.x[i] = (const tfd_bfloat16 *)inside.x + c;
-        all.y = (const tfd_bfloat16 *)inside.y + c;
-        all.pixels = inside.pixels;
+        all.x[i] = (const tfd_bfloat16 *)t.inside[i].x + c;
         all.dw[i] = dw + i * in + c;
     }
+    all.y = (const tfd_bfloat16 *)t.inside[0].y + c;
+    all.pixels = t.inside[0].pixels;
     if (all.pixels > 0)
         tfd_depthwise_dot_rows(&all, 3);
 }
@@ -518,11 +548,13 @@ static void filter_BFLOAT16(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static tfd_range_fn *filter_of(enum tfd_dtype dtype)
+static tfd_range_fn *loop_of(enum tfd_dtype dtype, bool filter)
 {
     if (dtype == TFD_BFLOAT16)
-        return filter_BFLOAT16;
-    return dtype == TFD_DOUBLE ? filter_DOUBLE : filter_FLOAT;
+        return filter ? filter_BFLOAT16 : input_BFLOAT16;
+    if (dtype == TFD_DOUBLE)
+        return filter ? filter_DOUBLE : input_DOUBLE;
+    return filter ? filter_FLOAT : input_FLOAT;
 }
 
 static void run_filter(struct tfd_kctx *k, const struct tfd_depthwise *d,
@@ -546,7 +578,7 @@ static void run_filter(struct tfd_kctx *k, const struct tfd_depthwise *d,
     for (int64_t j = 0; j < d->column.size; j++)
         p.columns[j] = columns_of(&d->column, j);
     tfd_kctx_parallel(k, p.count, tfd_depthwise_cost(d, p.count),
-                      filter_of(dtype), &p);
+                      loop_of(dtype, true), &p);
     (dtype == TFD_DOUBLE ? add_parts_DOUBLE : add_parts_FLOAT)(&p);
     tfd_buffer_unref(more);
 }
@@ -560,7 +592,7 @@ bool tfd_depthwise_back(struct tfd_kctx *k, const struct tfd_depthwise *d,
         return false;
     if (loop == TFD_DEPTHWISE_INPUT)
         tfd_kctx_parallel(k, rows, tfd_depthwise_cost(d, rows),
-                          loop_by_x(dtype), (void *)d);
+                          loop_of(dtype, false), (void *)d);
     else
         run_filter(k, d, dtype);
     return true;

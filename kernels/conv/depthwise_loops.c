@@ -4,7 +4,6 @@
  * Each tap of a window is a loop along the channels, which is vectorised where
  * the multiplier is 1.
  */
-#include "kernels/conv/depthwise_back.h"
 
 #include "common/thread/halt.h"
 #include "kernels/conv/depthwise_pixel.h"

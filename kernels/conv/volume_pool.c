@@ -1,14 +1,16 @@
 /*
  * volume_pool.c - see volume_pool.h.
  *
- * Maxima and means are made a row of y at a time: each element of the window is
- * met by all of the row before the next one is.  Where windows move by one
- * column, that is one run over columns and channels.  The other loops run along
- * the channels of a pixel.
+ * Maxima and means stay in registers, for some channels at a time, till the
+ * elements of the window, which are told once for all of a row where they are
+ * alike, have been met.  Where windows move by one column, those are one run
+ * over columns and channels.  The other loops run along the channels of a
+ * pixel.
  */
 #include "kernels/conv/volume_pool.h"
 
 #include "common/thread/halt.h"
+#include "kernels/conv/pool_taps.h"
 #include "kernels/vector/simd.h"
 
 #include <math.h>
@@ -60,111 +62,150 @@ static inline struct y_row y_row_of(const struct tfd_volume_pool *p, int64_t i)
 
 /* ---- Maxima and means ---------------------------------------------------- */
 
-/* Windows [*first, *last) along a side whose element `tap` exists. */
-static inline void windows_with_tap(const struct tfd_window_side *s,
-                                    int64_t tap, int64_t *first, int64_t *last)
-{
-    const int64_t room = s->in - 1 - tap + s->before;
+#define WIDE 16 /* elements of y that stay in registers from tap to tap */
+#define FEW_WIDE 4
 
-    *first =
-        tap >= s->before ? 0 : (s->before - tap + s->stride - 1) / s->stride;
-    *last = room < 0 ? 0 : room / s->stride + 1;
-    if (*last > s->out)
-        *last = s->out;
+/* The taps of a window, or some of many: what y comes to is kept in y till the
+ * last ones. */
+struct piece {
+    struct taps taps;
+    bool first, last;
+    float all, times; /* taps of the window; 1 / that, if exact, or 0 */
+};
+
+INLINE void add_block(const float *x, const struct piece *t, float *y,
+                      const int width)
+{
+    float sum[WIDE];
+
+    for (int i = 0; i < width; i++)
+        sum[i] = t->first ? 0 : y[i];
+    for (int tap = 0; tap < t->taps.count; tap++) {
+        const float *from = x + t->taps.at[tap];
+
+        for (int i = 0; i < width; i++)
+            sum[i] += from[i];
+    }
+    if (t->last && t->times > 0)
+        for (int i = 0; i < width; i++)
+            y[i] = sum[i] * t->times;
+    else if (t->last)
+        for (int i = 0; i < width; i++)
+            y[i] = sum[i] / t->all;
+    else
+        for (int i = 0; i < width; i++)
+            y[i] = sum[i];
 }
 
-typedef void meet_fn(const float *x, int64_t n, float *y);
-
-static inline __attribute__((always_inline)) void
-meet_max(const float *x, int64_t n, float *restrict y)
+/* n neighbours of y, whose taps in x lie side by side. */
+INLINE void add_taps(const float *x, const struct piece *t, int64_t n, float *y)
 {
-    for (int64_t i = 0; i < n; i++)
-        y[i] = x[i] > y[i] ? x[i] : y[i];
+    int64_t i = 0;
+
+    for (; i + WIDE <= n; i += WIDE)
+        add_block(x + i, t, y + i, WIDE);
+    for (; i + FEW_WIDE <= n; i += FEW_WIDE)
+        add_block(x + i, t, y + i, FEW_WIDE);
+    for (; i < n; i++)
+        add_block(x + i, t, y + i, 1);
 }
 
-static inline __attribute__((always_inline)) void
-meet_sum(const float *x, int64_t n, float *restrict y)
+#define LARGER(a, b) ((b) > (a) ? (b) : (a))
+#define TOGETHER 4   /* taps */
+#define STRETCH 1024 /* elements, which stay in the cache from pass to pass */
+
+INLINE void max_four(const float *x, const int64_t *at, bool first, int64_t n,
+                     float *restrict y)
 {
-    for (int64_t i = 0; i < n; i++)
-        y[i] += x[i];
-}
+    const float *a = x + at[0], *b = x + at[1];
+    const float *c = x + at[2], *d = x + at[3];
 
-/* A row of y meets a row of x. */
-static inline __attribute__((always_inline)) void
-meet_row(const struct tfd_volume_pool *p, const float *x, float *y,
-         meet_fn *meet)
-{
-    const struct tfd_window_side *c = &p->column;
-    const int64_t n = p->channels;
+    for (int64_t i = 0; i < n; i++) {
+        float best = first ? -INFINITY : y[i];
 
-    int64_t tap = c->before - (c->out - 1) * c->stride;
-    int64_t end = c->before + c->in, since = 0;
-
-    end = end < c->size ? end : c->size;
-    for (tap = tap > 0 ? tap : 0; tap < end; tap++) {
-        int64_t first, last, at;
-
-        windows_with_tap(c, tap, &first, &last);
-        if (last <= first)
-            continue;
-        if (tfd_halted_after((last - first) * n, &since))
-            return;
-        at = first * c->stride - c->before + tap;
-        if (c->stride == 1)
-            meet(x + at * n, (last - first) * n, y + first * n);
-        else
-            for (int64_t j = first; j < last; j++, at += c->stride)
-                meet(x + at * n, n, y + j * n);
+        best = LARGER(best, a[i]);
+        best = LARGER(best, b[i]);
+        best = LARGER(best, c[i]);
+        y[i] = LARGER(best, d[i]);
     }
 }
 
-static inline __attribute__((always_inline)) void
-meet_rows(const struct tfd_volume_pool *p, const struct y_row *r, float *y,
-          meet_fn *meet)
+INLINE void max_taps(const float *x, const struct piece *t, int64_t n, float *y)
 {
-    const float *x = p->in + r->volume * volume_size(p);
+    for (int64_t i = 0, few; i < n; i += few) {
+        few = n - i < STRETCH ? n - i : STRETCH;
+        if (t->first)
+            max_four(x + i, t->taps.at, true, few, y + i);
+        for (int tap = t->first ? TOGETHER : 0; tap < t->taps.count;
+             tap += TOGETHER)
+            max_four(x + i, t->taps.at + tap, false, few, y + i);
+    }
+}
 
-    for (int64_t a = r->plane.at; a < r->plane.at + r->plane.count; a++)
-        for (int64_t b = r->row.at;
-             b < r->row.at + r->row.count && !tfd_halted(); b++)
-            meet_row(p, x + pixel_at(p, a, b, 0), y, meet);
+/* A maximum may take a tap twice. */
+INLINE void fill_up(struct taps *t)
+{
+    for (; t->count % TOGETHER != 0; t->count++)
+        t->at[t->count] = t->at[t->count - 1];
+}
+
+/* `same` windows of a row of y, from column i on, whose taps are alike. */
+INLINE void make_windows(const struct tfd_volume_pool *p, const struct y_row *r,
+                         int64_t i, int64_t same, bool sum, float *y)
+{
+    const struct extent column = extent_of(&p->column, i);
+    const float *x = p->in + r->volume * volume_size(p);
+    const int64_t all = r->plane.count * r->row.count * column.count;
+    const int64_t stride = p->column.stride, n = p->channels;
+    const int64_t run = stride == 1 ? same : 1;
+    struct piece t = {.first = true,
+                      .all = (float)all,
+                      .times = (all & (all - 1)) == 0 ? 1 / (float)all : 0};
+    int64_t at = 0;
+
+    for (; !t.last && !tfd_halted(); t.first = false) {
+        for (t.taps.count = 0; t.taps.count < TAPS_MAX && at < all; at++)
+            t.taps.at[t.taps.count++] =
+                pixel_at(p, r->plane.at + at / column.count / r->row.count,
+                         r->row.at + at / column.count % r->row.count,
+                         column.at + at % column.count);
+        t.last = at == all;
+        if (!sum)
+            fill_up(&t.taps);
+        for (int64_t j = 0, since = 0; j < same; j += run) {
+            if (sum)
+                add_taps(x + j * stride * n, &t, run * n, y + (i + j) * n);
+            else
+                max_taps(x + j * stride * n, &t, run * n, y + (i + j) * n);
+            if (tfd_halted_after(run * n * t.taps.count, &since))
+                return;
+        }
+    }
+}
+
+INLINE void make_volume_rows(const struct tfd_volume_pool *p, int64_t begin,
+                             int64_t end, bool sum)
+{
+    for (; begin < end && !tfd_halted(); begin++) {
+        const struct y_row r = y_row_of(p, begin);
+        float *y = p->out + begin * p->column.out * p->channels;
+
+        for (int64_t i = 0, same; i < p->column.out; i += same) {
+            same = alike(&p->column, i);
+            make_windows(p, &r, i, same, sum, y);
+        }
+    }
 }
 
 TFD_SIMD_LOOP(volume_max)
 {
-    const struct tfd_volume_pool *p = arg;
-    const int64_t size = p->column.out * p->channels;
-
-    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
-        const struct y_row r = y_row_of(p, i);
-        float *y = p->out + i * size;
-
-        for (int64_t j = 0; j < size; j++)
-            y[j] = -INFINITY;
-        meet_rows(p, &r, y, meet_max);
-    }
+    make_volume_rows(arg, begin, end, false);
 }
 TFD_SIMD_CLONES(volume_max)
 
 TFD_SIMD_LOOP(volume_mean)
 {
-    const struct tfd_volume_pool *p = arg;
-    const int64_t n = p->channels, size = p->column.out * n;
-
-    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
-        const struct y_row r = y_row_of(p, i);
-        float *y = p->out + i * size;
-
-        memset(y, 0, (size_t)size * sizeof(float));
-        meet_rows(p, &r, y, meet_sum);
-        for (int64_t j = 0; j < p->column.out; j++) {
-            const float count = (float)(r.plane.count * r.row.count *
-                                        extent_of(&p->column, j).count);
-
-            for (int64_t c = 0; c < n; c++)
-                y[j * n + c] /= count;
-        }
-    }
+    make_volume_rows(arg, begin, end, true);
 }
 TFD_SIMD_CLONES(volume_mean)
 

@@ -1,7 +1,7 @@
 /*
- * test_conv.c - convolutions by oneDNN (conv_dnnl.c, conv_primitive*.c) and by
- * products of matrices (conv_gemm.c, conv_columns.c); plain loops in double are
- * the judge.
+ * test_conv.c - convolutions by oneDNN (conv_dnnl.c, conv_primitive*.c), by
+ * products of matrices (conv_gemm.c, conv_columns.c) and as images lie
+ * (conv_direct.c); plain loops in double are the judge.
  */
 #include "common/base/alloc.h"
 #include "common/base/half.h"

@@ -1,7 +1,7 @@
 /*
- * test_conv_volume.c - convolutions of volumes by oneDNN (conv_dnnl.c) and by
- * products of matrices (conv_volume_gemm.c); plain loops in double are the
- * judge.
+ * test_conv_volume.c - convolutions of volumes by oneDNN (conv_dnnl.c), by
+ * products of matrices (conv_volume_gemm.c) and as volumes lie (conv_direct.c);
+ * plain loops in double are the judge.
  */
 #define _GNU_SOURCE 1
 
