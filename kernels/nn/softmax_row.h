@@ -14,6 +14,13 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/vector/double_functions.h"
 
+/* The softmax of rows of n numbers of bfloat16, which y may be (in
+ * softmax_bfloat16.c).  False, and nothing is done: the processor rounds no
+ * vectors to bfloat16, or rows are too short or long for that. */
+#define TFD_SOFTMAX_BFLOAT16_MAX 4096
+bool tfd_softmax_bfloat16(const uint16_t *x, int64_t n, int64_t rows,
+                          uint16_t *y);
+
 #define TFD_ROW_LANES 32
 
 /* name, element type, type to compute in, to, from, exp, log */

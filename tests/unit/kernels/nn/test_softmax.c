@@ -1,7 +1,12 @@
 /*
- * test_softmax.c - softmax.c, xent.c, bias.c and add_n.c: the end of a network.
+ * test_softmax.c - softmax.c, softmax_bfloat16.c, xent.c, bias.c and add_n.c:
+ * the end of a network.
  */
+#include "common/base/half.h"
+#include "kernels/nn/softmax_row.h"
 #include "tests/support/kernel_rig.h"
+
+#include <math.h>
 
 #define P3 "0.0900305732 0.2447284711 0.6652409558" /* softmax of 0 1 2 */
 
@@ -35,6 +40,67 @@ static void test_softmax(void **state)
 
     (void)state;
     KRIG_CHECK(cases);
+}
+
+/* Two rows of n numbers, of which the first has `special` somewhere, at an odd
+ * place in memory; result and operand are one. */
+static bool softmax_rows(int64_t n, float special, double *x, uint16_t *y)
+{
+    for (int64_t i = 0; i < 2 * n; i++) {
+        y[i] = tfd_bfloat16_from_float(
+            i == n / 3 ? special : (float)(i * 37 % 101) / 7 - 9);
+        x[i] = (double)tfd_bfloat16_to_float(y[i]);
+    }
+    return tfd_softmax_bfloat16(y, n, 2, y);
+}
+
+/* Within half a unit of the last of eight bits, and a little. */
+static void check_row(const double *x, int64_t n, const uint16_t *y)
+{
+    double max = -HUGE_VAL, sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        max = x[i] > max ? x[i] : max;
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(x[i] - max);
+    for (int64_t i = 0; i < n; i++) {
+        const double want = exp(x[i] - max) / sum;
+        const double have = (double)tfd_bfloat16_to_float(y[i]);
+
+        if (isnan(want) ? !isnan(have)
+                        : !(fabs(have - want) <= want / 255.9 + 2e-38))
+            fail_msg("%lld of %lld is %g, not %g", (long long)i, (long long)n,
+                     have, want);
+    }
+}
+
+static void test_softmax_of_bfloat16(void **state)
+{
+    static const int64_t sizes[] = {
+        16, 17, 31, 32, 33, 64, 100, 255, 1000, TFD_SOFTMAX_BFLOAT16_MAX};
+    static const float specials[] = {0,        -0.0F, 3e38F,     -3e38F,
+                                     INFINITY, NAN,   -INFINITY, 1e-40F};
+    static double x[2 * TFD_SOFTMAX_BFLOAT16_MAX];
+    static uint16_t memory[2 * TFD_SOFTMAX_BFLOAT16_MAX + 2];
+    uint16_t *y = memory + 1;
+
+    (void)state;
+    if (!softmax_rows(16, 0, x, y)) {
+        print_message("no AVX512_BF16\n");
+        skip();
+    }
+    for (size_t i = 0; i < TFD_COUNT(sizes); i++)
+        for (size_t j = 0; j < TFD_COUNT(specials); j++) {
+            const int64_t n = sizes[i];
+
+            y[2 * n] = 0x1234;
+            assert_true(softmax_rows(n, specials[j], x, y));
+            check_row(x, n, y);
+            check_row(x + n, n, y + n);
+            assert_int_equal(y[2 * n], 0x1234);
+        }
+    assert_false(tfd_softmax_bfloat16(y, 15, 1, y));
+    assert_false(tfd_softmax_bfloat16(y, TFD_SOFTMAX_BFLOAT16_MAX + 1, 1, y));
 }
 
 static void test_cross_entropy_of_distributions(void **state)
@@ -315,6 +381,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_softmax_of_bfloat16),
         cmocka_unit_test(test_rows_of_every_width),
         cmocka_unit_test(test_cross_entropy_of_distributions),
         cmocka_unit_test(test_cross_entropy_of_classes),
