@@ -430,7 +430,7 @@ int tfd_pool_cost(const struct tfd_pooling_window *p, int64_t pixels)
     return ns < COST_NS ? COST_NS : ns > 1e9 ? 1000000000 : (int)ns;
 }
 
-/* Of bfloat16, where there is one that needs no copies in float. */
+/* Of a half type, where there is one that needs no copies in float. */
 static tfd_range_fn *loop_as_it_lies(const struct tfd_kctx *k,
                                      enum tfd_pool_loop loop,
                                      struct tfd_pooling_window *p,
@@ -438,12 +438,12 @@ static tfd_range_fn *loop_as_it_lies(const struct tfd_kctx *k,
 {
     const struct tfd_tensor *out = &k->out[0], *in = o[n - 2].from;
 
-    if (out->dtype != TFD_BFLOAT16 || o[0].second ||
-        tfd_tensor_elements(in) == 0 || tfd_tensor_elements(out) == 0)
+    if (o[0].second || tfd_tensor_elements(in) == 0 ||
+        tfd_tensor_elements(out) == 0)
         return NULL;
     p->in = tfd_tensor_data(in);
     p->out = tfd_tensor_data(out);
-    return tfd_pool_bfloat16(loop, p);
+    return tfd_pool_halves(loop, out->dtype, p);
 }
 
 /* rows: of an image, of which the loop counts through all. */

@@ -38,12 +38,12 @@ enum tfd_pool_loop {
 
 tfd_range_fn *tfd_pool_loop(enum tfd_pool_loop loop, enum tfd_dtype dtype);
 
-/* The same of BFLOAT16 (pool_bfloat16.c); NULL: not on this processor, not for
- * such windows, or it is max_grad. */
-tfd_range_fn *tfd_pool_bfloat16(enum tfd_pool_loop loop,
-                                const struct tfd_pooling_window *p);
+/* The same of HALF and BFLOAT16 (pool_halves.c); NULL: of another type, not on
+ * this processor, not for such windows, or it is max_grad. */
+tfd_range_fn *tfd_pool_halves(enum tfd_pool_loop loop, enum tfd_dtype dtype,
+                              const struct tfd_pooling_window *p);
 
-/* Runs a loop, or that of bfloat16, on all compute threads.  o: x and the
+/* Runs a loop, or that of a half type, on all compute threads.  o: x and the
  * result, output 0; a gradient has dy between.  Sizes are in p. */
 enum tfd_code tfd_pool_run(struct tfd_kctx *k, enum tfd_pool_loop loop,
                            struct tfd_pooling_window *p, struct tfd_image *o,

@@ -219,24 +219,36 @@ static void test_every_size_of_a_window(void **state)
         }
 }
 
-/* ---- bfloat16 ------------------------------------------------------------ */
+/* ---- Half and bfloat16 --------------------------------------------------- */
 
-static tfd_bfloat16 narrow_in[MAX + 1], narrow_out[MAX + 1];
+static uint16_t narrow_in[MAX + 1], narrow_out[MAX + 1];
 
-static void check_near(tfd_bfloat16 have, double want)
+static uint16_t narrow(enum tfd_dtype t, float v)
 {
-    const double value = (double)tfd_bfloat16_to_float(have);
+    return t == TFD_HALF ? tfd_half_from_float(v) : tfd_bfloat16_from_float(v);
+}
 
-    if (!(fabs(value - want) <= fabs(want) / 128 + 1e-6))
+static float widened(enum tfd_dtype t, uint16_t v)
+{
+    return t == TFD_HALF ? tfd_half_to_float(v) : tfd_bfloat16_to_float(v);
+}
+
+/* A unit of the last of 11 bits, or of 8. */
+static void check_near(enum tfd_dtype t, uint16_t have, double want)
+{
+    const double value = (double)widened(t, have);
+    const double part = t == TFD_HALF ? 1024 : 128;
+
+    if (!(fabs(value - want) <= fabs(want) / part + 1e-6))
         fail_msg("%g, not %g", value, want);
 }
 
-static void check_narrow(int size, int stride, int channels)
+static void check_narrow(enum tfd_dtype t, int size, int stride, int channels)
 {
     struct tfd_pooling_window p = window(size, stride, channels);
     const int pixels = (int)(p.row.out * p.column.out);
 
-    if (!tfd_pool_bfloat16(TFD_POOL_MAX, &p)) { /* a row of few elements */
+    if (!tfd_pool_halves(TFD_POOL_MAX, t, &p)) { /* a row of few elements */
         assert_true(p.column.out * channels < 8);
         return;
     }
@@ -244,52 +256,59 @@ static void check_narrow(int size, int stride, int channels)
     p.out = narrow_out + 1;
     for (int i = 0; i < ROWS * COLUMNS * channels; i++) {
         wide[i] = i * 37 % 19 - 9;
-        narrow_in[i + 1] = tfd_bfloat16_from_float((float)wide[i]);
+        narrow_in[i + 1] = narrow(t, (float)wide[i]);
     }
     for (int largest = 0; largest < 2; largest++) {
-        tfd_pool_bfloat16(largest ? TFD_POOL_MAX : TFD_POOL_MEAN,
-                          &p)(&p, 0, p.row.out);
+        tfd_pool_halves(largest ? TFD_POOL_MAX : TFD_POOL_MEAN, t,
+                        &p)(&p, 0, p.row.out);
         for (int i = 0; i < pixels * channels; i++)
-            check_near(narrow_out[i + 1],
+            check_near(t, narrow_out[i + 1],
                        result_at(&p, i / channels, i % channels, largest));
     }
     memset(sum, 0, sizeof(sum));
     for (int i = 0; i < pixels * channels; i++) /* of one sign */
-        y[i + 1] = tfd_bfloat16_to_float(
-            narrow_in[i + 1] = tfd_bfloat16_from_float((float)(i * 37 % 19)));
+        y[i + 1] =
+            widened(t, narrow_in[i + 1] = narrow(t, (float)(i * 37 % 19)));
     for (int i = 0; i < pixels; i++)
         spread(&p, i);
-    tfd_pool_bfloat16(TFD_POOL_MEAN_GRAD, &p)(&p, 0, ROWS);
+    tfd_pool_halves(TFD_POOL_MEAN_GRAD, t, &p)(&p, 0, ROWS);
     for (int i = 0; i < ROWS * COLUMNS * channels; i++)
-        check_near(narrow_out[i + 1], sum[i]);
+        check_near(t, narrow_out[i + 1], sum[i]);
 }
 
-static void test_bfloat16_of_every_window(void **state)
+static void check_halves(int size, int stride, int channels)
+{
+    check_narrow(TFD_BFLOAT16, size, stride, channels);
+    check_narrow(TFD_HALF, size, stride, channels);
+}
+
+static void test_halves_of_every_window(void **state)
 {
     struct tfd_pooling_window p = window(3, 1, 1);
 
     (void)state;
-    if (!tfd_pool_bfloat16(TFD_POOL_MAX, &p)) {
+    if (!tfd_pool_halves(TFD_POOL_MAX, TFD_BFLOAT16, &p)) {
         print_message("no AVX512_BF16\n");
         skip();
     }
     for (int channels = 1; channels <= CHANNELS_MAX; channels++)
         for (int stride = 1; stride <= 3; stride++)
-            check_narrow(3, stride, channels);
+            check_halves(3, stride, channels);
     for (int size = 1; size <= 9; size++)
         for (int stride = 1; stride <= 4; stride++)
-            check_narrow(size, stride, 34);
+            check_halves(size, stride, 34);
 }
 
 /* Gradients of maxima, and more taps than are written down. */
-static void test_what_bfloat16_has_no_loop_for(void **state)
+static void test_what_halves_have_no_loop_for(void **state)
 {
     struct tfd_pooling_window p = window(3, 1, 8);
 
     (void)state;
-    assert_null(tfd_pool_bfloat16(TFD_POOL_MAX_GRAD, &p));
+    assert_null(tfd_pool_halves(TFD_POOL_MAX_GRAD, TFD_HALF, &p));
+    assert_null(tfd_pool_halves(TFD_POOL_MAX, TFD_FLOAT, &p));
     p = window(12, 1, 8);
-    assert_null(tfd_pool_bfloat16(TFD_POOL_MEAN, &p));
+    assert_null(tfd_pool_halves(TFD_POOL_MEAN, TFD_HALF, &p));
 }
 
 /* A maximum leaves NaN out, and what is nothing but NaN is the lowest. */
@@ -315,8 +334,8 @@ int main(void)
         cmocka_unit_test(test_every_number_of_channels),
         cmocka_unit_test(test_every_size_of_a_window),
         cmocka_unit_test(test_gradients_of_maxima),
-        cmocka_unit_test(test_bfloat16_of_every_window),
-        cmocka_unit_test(test_what_bfloat16_has_no_loop_for),
+        cmocka_unit_test(test_halves_of_every_window),
+        cmocka_unit_test(test_what_halves_have_no_loop_for),
         cmocka_unit_test(test_no_number_is_no_maximum),
     };
 

@@ -1,6 +1,6 @@
 /*
- * pool_bfloat16.c - loops of pool_loops.h for bfloat16 as it lies, in registers
- * of AVX-512 and with the conversion of AVX512_BF16.
+ * pool_halves.c - loops of pool_loops.h for half and bfloat16 as they lie, in
+ * registers of AVX-512 and with the conversion of AVX512_BF16.
  *
  * An element of dx sums, in float, what all its windows give it, row by row of
  * dy and from the left to the right, as the loops of floats do.
@@ -22,10 +22,12 @@ enum { LANES = 16 };
 #define LANE_INLINE TARGET static inline __attribute__((always_inline))
 
 /* Of n lanes; the others are not touched. */
-LANE_INLINE __m512 load_lanes(const tfd_bfloat16 *x, __mmask16 lanes)
+LANE_INLINE __m512 load_lanes(const uint16_t *x, __mmask16 lanes, bool half)
 {
     const __m256i bits = _mm256_maskz_loadu_epi16(lanes, x);
 
+    if (half)
+        return _mm512_cvtph_ps(bits);
     return _mm512_castsi512_ps(
         _mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
 }
@@ -35,81 +37,106 @@ LANE_INLINE __mmask16 lanes_of(int64_t n)
     return (__mmask16)(n < LANES ? (1u << n) - 1 : UINT16_MAX);
 }
 
+LANE_INLINE __m256i round_lanes(__m512 v, bool half)
+{
+    return half ? _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT)
+                : (__m256i)_mm512_cvtneps_pbh(v);
+}
+
 /* ---- Maxima and means ---------------------------------------------------- */
 
-/* What is larger is exact in bfloat16. */
-TARGET static void max_run(const void *from, const struct taps *taps, int64_t n,
-                           void *to)
+/* What is larger is exact in both types. */
+LANE_INLINE void max_run(const void *from, const struct taps *taps, int64_t n,
+                         void *to, bool half)
 {
-    const tfd_bfloat16 *x = from;
+    const uint16_t *x = from;
 
     for (int64_t c = 0; c < n; c += LANES) {
         const __mmask16 lanes = lanes_of(n - c);
         __m512 best = _mm512_set1_ps(-FLT_MAX);
 
         for (int i = 0; i < taps->count; i++) /* a NaN is not larger */
-            best = _mm512_max_ps(load_lanes(x + taps->at[i] + c, lanes), best);
-        _mm256_mask_storeu_epi16((tfd_bfloat16 *)to + c, lanes,
-                                 (__m256i)_mm512_cvtneps_pbh(best));
+            best = _mm512_max_ps(load_lanes(x + taps->at[i] + c, lanes, half),
+                                 best);
+        _mm256_mask_storeu_epi16((uint16_t *)to + c, lanes,
+                                 round_lanes(best, half));
     }
 }
 
-TARGET static void mean_run(const void *from, const struct taps *taps,
-                            int64_t n, void *to)
+LANE_INLINE void mean_run(const void *from, const struct taps *taps, int64_t n,
+                          void *to, bool half)
 {
     const int count = taps->count;
     const bool exact = (count & (count - 1)) == 0; /* a product, too */
     const __m512 by = _mm512_set1_ps(exact ? 1 / (float)count : (float)count);
-    const tfd_bfloat16 *x = from;
+    const uint16_t *x = from;
 
     for (int64_t c = 0; c < n; c += LANES) {
         const __mmask16 lanes = lanes_of(n - c);
         __m512 sum = _mm512_setzero_ps();
 
         for (int i = 0; i < count; i++)
-            sum = _mm512_add_ps(sum, load_lanes(x + taps->at[i] + c, lanes));
+            sum = _mm512_add_ps(sum,
+                                load_lanes(x + taps->at[i] + c, lanes, half));
         sum = exact ? _mm512_mul_ps(sum, by) : _mm512_div_ps(sum, by);
-        _mm256_mask_storeu_epi16((tfd_bfloat16 *)to + c, lanes,
-                                 (__m256i)_mm512_cvtneps_pbh(sum));
+        _mm256_mask_storeu_epi16((uint16_t *)to + c, lanes,
+                                 round_lanes(sum, half));
     }
 }
+
+#define RUNS(name, half)                                                \
+    TARGET static void max_run_##name(                                  \
+        const void *from, const struct taps *taps, int64_t n, void *to) \
+    {                                                                   \
+        max_run(from, taps, n, to, half);                               \
+    }                                                                   \
+    TARGET static void mean_run_##name(                                 \
+        const void *from, const struct taps *taps, int64_t n, void *to) \
+    {                                                                   \
+        mean_run(from, taps, n, to, half);                              \
+    }
+
+RUNS(half, true)
+RUNS(bfloat16, false)
 
 /* Rows of y. */
 INLINE void pool_rows(const struct tfd_pooling_window *p, int64_t begin,
                       int64_t end, neighbours *run)
 {
     const int64_t image = p->row.in * p->column.in * p->channels;
-    const int64_t size = sizeof(tfd_bfloat16);
+    const int64_t size = sizeof(uint16_t);
 
     for (int64_t row = begin; row < end && !tfd_halted(); row++)
-        make_row(p, (const tfd_bfloat16 *)p->in + row / p->row.out * image,
+        make_row(p, (const uint16_t *)p->in + row / p->row.out * image,
                  row % p->row.out,
-                 (tfd_bfloat16 *)p->out + row * p->column.out * p->channels,
-                 size, run);
+                 (uint16_t *)p->out + row * p->column.out * p->channels, size,
+                 run);
 }
 
-static void max_rows(void *arg, int64_t begin, int64_t end)
-{
-    pool_rows(arg, begin, end, max_run);
-}
+#define POOL_ROWS(name, run)                                \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        pool_rows(arg, begin, end, run);                    \
+    }
 
-static void mean_rows(void *arg, int64_t begin, int64_t end)
-{
-    pool_rows(arg, begin, end, mean_run);
-}
+POOL_ROWS(max_rows_half, max_run_half)
+POOL_ROWS(max_rows_bfloat16, max_run_bfloat16)
+POOL_ROWS(mean_rows_half, mean_run_half)
+POOL_ROWS(mean_rows_bfloat16, mean_run_bfloat16)
 
 /* ---- Gradients of means -------------------------------------------------- */
 
 /* What an element of dx gets: so much of elements of dy. */
 struct parts {
+    bool half;
     int count;
     int64_t at[TAPS_MAX];
     float part[TAPS_MAX];
 };
 
 /* Of `same` pixels of dx, which all get the same. */
-TARGET static void add_parts(const tfd_bfloat16 *dy, const struct parts *parts,
-                             int64_t n, int64_t same, tfd_bfloat16 *dx)
+TARGET static void add_parts(const uint16_t *dy, const struct parts *parts,
+                             int64_t n, int64_t same, uint16_t *dx)
 {
     for (int64_t c = 0; c < n; c += LANES) {
         const __mmask16 lanes = lanes_of(n - c);
@@ -117,10 +144,11 @@ TARGET static void add_parts(const tfd_bfloat16 *dy, const struct parts *parts,
         __m256i rounded;
 
         for (int i = 0; i < parts->count; i++)
-            sum = _mm512_add_ps(
-                sum, _mm512_mul_ps(load_lanes(dy + parts->at[i] + c, lanes),
-                                   _mm512_set1_ps(parts->part[i])));
-        rounded = (__m256i)_mm512_cvtneps_pbh(sum);
+            sum = _mm512_add_ps(sum,
+                                _mm512_mul_ps(load_lanes(dy + parts->at[i] + c,
+                                                         lanes, parts->half),
+                                              _mm512_set1_ps(parts->part[i])));
+        rounded = round_lanes(sum, parts->half);
         for (int64_t i = 0; i < same; i++)
             _mm256_mask_storeu_epi16(dx + i * n + c, lanes, rounded);
     }
@@ -160,13 +188,14 @@ static void list_parts(const struct tfd_pooling_window *p, int64_t top,
 
 /* Of windows [top, bottom). */
 static void mean_grad_row(const struct tfd_pooling_window *p, int64_t top,
-                          int64_t bottom, const tfd_bfloat16 *dy,
-                          tfd_bfloat16 *dx)
+                          int64_t bottom, bool half, const uint16_t *dy,
+                          uint16_t *dx)
 {
     const int64_t n = p->channels, end = p->column.in;
     int64_t next_first = 0, next_last = 0;
     struct parts parts;
 
+    parts.half = half;
     move_windows(&p->column, 0, &next_first, &next_last);
     for (int64_t c = 0; c < end;) {
         const int64_t first = next_first, last = next_last, begin = c;
@@ -182,48 +211,58 @@ static void mean_grad_row(const struct tfd_pooling_window *p, int64_t top,
 }
 
 /* Rows of dx; one in the same windows as that before it is the same. */
-static void mean_grad_rows(void *arg, int64_t begin, int64_t end)
+static void mean_grad_rows(const struct tfd_pooling_window *p, int64_t begin,
+                           int64_t end, bool half)
 {
-    const struct tfd_pooling_window *p = arg;
     const int64_t out = p->row.out * p->column.out * p->channels;
     const int64_t row = p->column.in * p->channels;
     int64_t top = 0, bottom = 0, before = 0, after = 0;
 
     for (int64_t i = begin; i < end && !tfd_halted(); i++) {
-        tfd_bfloat16 *dx = (tfd_bfloat16 *)p->out + i * row;
+        uint16_t *dx = (uint16_t *)p->out + i * row;
 
         tfd_window_over(&p->row, i % p->row.in, &top, &bottom);
         if (i > begin && i % p->row.in != 0 && top == before && bottom == after)
             memcpy(dx, dx - row, (size_t)row * sizeof(*dx));
         else
-            mean_grad_row(p, top, bottom,
-                          (const tfd_bfloat16 *)p->in + i / p->row.in * out,
-                          dx);
+            mean_grad_row(p, top, bottom, half,
+                          (const uint16_t *)p->in + i / p->row.in * out, dx);
         before = top;
         after = bottom;
     }
 }
 
-tfd_range_fn *tfd_pool_bfloat16(enum tfd_pool_loop loop,
-                                const struct tfd_pooling_window *p)
+static void mean_grad_rows_half(void *arg, int64_t begin, int64_t end)
 {
-    static tfd_range_fn *const loops[TFD_POOL_LOOPS] = {
-        [TFD_POOL_MAX] = max_rows,
-        [TFD_POOL_MEAN] = mean_rows,
-        [TFD_POOL_MEAN_GRAD] = mean_grad_rows};
+    mean_grad_rows(arg, begin, end, true);
+}
 
-    if (!is_listed(p) || !__builtin_cpu_supports("avx512bf16") ||
-        !tfd_simd_has_avx512())
+static void mean_grad_rows_bfloat16(void *arg, int64_t begin, int64_t end)
+{
+    mean_grad_rows(arg, begin, end, false);
+}
+
+tfd_range_fn *tfd_pool_halves(enum tfd_pool_loop loop, enum tfd_dtype dtype,
+                              const struct tfd_pooling_window *p)
+{
+    static tfd_range_fn *const loops[TFD_POOL_LOOPS][2] = {
+        [TFD_POOL_MAX] = {max_rows_half, max_rows_bfloat16},
+        [TFD_POOL_MEAN] = {mean_rows_half, mean_rows_bfloat16},
+        [TFD_POOL_MEAN_GRAD] = {mean_grad_rows_half, mean_grad_rows_bfloat16}};
+
+    if ((dtype != TFD_HALF && dtype != TFD_BFLOAT16) || !is_listed(p) ||
+        !__builtin_cpu_supports("avx512bf16") || !tfd_simd_has_avx512())
         return NULL;
-    return loops[loop];
+    return loops[loop][dtype == TFD_BFLOAT16];
 }
 
 #else
 
-tfd_range_fn *tfd_pool_bfloat16(enum tfd_pool_loop loop,
-                                const struct tfd_pooling_window *p)
+tfd_range_fn *tfd_pool_halves(enum tfd_pool_loop loop, enum tfd_dtype dtype,
+                              const struct tfd_pooling_window *p)
 {
     (void)loop;
+    (void)dtype;
     (void)p;
     return NULL;
 }
