@@ -88,6 +88,26 @@ INLINE bool fold_window(const struct tfd_fractional *f, int64_t image,
     return r.first < r.end && c.first < c.end;
 }
 
+#define LINE 64             /* bytes of the caches' */
+#define AHEAD 2048          /* bytes of a row that are asked for in advance */
+#define FAR_BYTES (1 << 24) /* of an image, which come from memory */
+
+/* Asks for what windows after this one have in a row: rows are left and come
+ * back to, too often for a processor to foresee. */
+INLINE void fetch_ahead(const struct tfd_fractional *f, int64_t image,
+                        struct stretch r, struct stretch c, size_t size)
+{
+    const size_t bytes = (size_t)((c.end - c.first) * f->channels) * size;
+
+    for (int64_t i = r.first; i < r.end; i++) {
+        const char *x = (const char *)f->x +
+                        (size_t)pixel_of(f, image, i, c.first) * size + AHEAD;
+
+        for (size_t at = 0; at < bytes; at += LINE)
+            __builtin_prefetch(x + at);
+    }
+}
+
 typedef void make_window(const struct tfd_fractional *f, int64_t image,
                          struct stretch r, struct stretch c, void *y);
 
@@ -97,6 +117,7 @@ INLINE void pool_rows(const struct tfd_fractional *f, int64_t begin,
 {
     const size_t pixel = (size_t)f->channels * size;
     char *y = (char *)f->out + (size_t)(begin * f->out_columns) * pixel;
+    const bool far = f->rows * f->columns > FAR_BYTES / (int64_t)(pixel + 1);
     int64_t done = 0;
 
     for (int64_t i = begin; i < end && !tfd_halted(); i++) {
@@ -105,8 +126,11 @@ INLINE void pool_rows(const struct tfd_fractional *f, int64_t begin,
 
         for (int64_t j = 0;
              j < f->out_columns && !halted_after(&done, f->channels);
-             j++, y += pixel)
+             j++, y += pixel) {
+            if (far)
+                fetch_ahead(f, image, r, columns_of(f, j), size);
             make(f, image, r, columns_of(f, j), y);
+        }
     }
 }
 
