@@ -1,11 +1,11 @@
 /*
  * eigen.c - Eig: values and vectors of square matrices that need not be
  * symmetric, by LAPACK's GEEV of complex numbers, as TensorFlow takes real ones
- * for complex, too.
+ * for complex, too; small ones by schur.h.
  *
  * Columns are what LAPACK reads and writes, so matrices are transposed on the
  * way in and out.  Vectors have the length 1; their phases and the order of the
- * values are LAPACK's, not TensorFlow's.
+ * values are those in which steps of QR find them, as no two libraries do.
  */
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
@@ -17,6 +17,7 @@
 #include "kernels/linalg/linalg_check.h"
 #include "kernels/linalg/linalg_grad.h"
 #include "kernels/linalg/linalg_shape.h"
+#include "kernels/linalg/schur/schur.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,7 +47,36 @@ struct eigen {
             }                                                                  \
         return fine;                                                           \
     }                                                                          \
-    static bool eigen_one_##suffix(const struct eigen *e, int64_t at, C *room) \
+    /* False: it is left to LAPACK. */                                         \
+    static bool eigen_small_##suffix(const struct eigen *e, int64_t at,        \
+                                     struct tfd_schur *s)                      \
+    {                                                                          \
+        const int64_t n = e->n;                                                \
+        const T *a = (const T *)e->a + at * n * n;                             \
+        C *values = (C *)e->values + at * n, *v = (C *)e->v + at * n * n;      \
+                                                                               \
+        tfd_schur_clear(s, e->n,                                               \
+                        e->vectors ? TFD_SCHUR_VECTORS : TFD_SCHUR_VALUES);    \
+        for (int64_t i = 0; i < n; i++)                                        \
+            for (int64_t j = 0; j < n; j++)                                    \
+                s->t[i * s->stride + j] = (tfd_complex128){                    \
+                    (double)re_of(a[i * n + j]), (double)im_of(a[i * n + j])}; \
+        if (!tfd_schur_decompose(s))                                           \
+            return false;                                                      \
+        for (int64_t i = 0; i < n; i++) {                                      \
+            const tfd_complex128 value = s->t[i * (s->stride + 1)];            \
+                                                                               \
+            values[i] = (C){(R)value.re, (R)value.im};                         \
+            for (int64_t j = 0; e->vectors && j < n; j++) {                    \
+                const tfd_complex128 x = s->q[j * s->stride + i];              \
+                                                                               \
+                v[i * n + j] = (C){(R)x.re, (R)x.im};                          \
+            }                                                                  \
+        }                                                                      \
+        return true;                                                           \
+    }                                                                          \
+    static bool eigen_one_##suffix(const struct eigen *e, int64_t at, C *room, \
+                                   struct tfd_schur *s)                        \
     {                                                                          \
         const int n = e->n, one = 1, work_size = WORK_COLUMNS * n;             \
         const int64_t size = (int64_t)n * n;                                   \
@@ -55,6 +85,8 @@ struct eigen {
         C *out = (C *)e->v + at * size;                                        \
         int info;                                                              \
                                                                                \
+        if (s && eigen_small_##suffix(e, at, s))                               \
+            return true;                                                       \
         if (!columns_##suffix((const T *)e->a + at * size, n, columns))        \
             return false;                                                      \
         p##geev_("N", e->vectors ? "V" : "N", &n, columns, &n,                 \
@@ -69,8 +101,9 @@ struct eigen {
     {                                                                          \
         const struct eigen *e = arg;                                           \
         const size_t n = (size_t)e->n;                                         \
+        const size_t few = n <= TFD_SCHUR_MAX ? sizeof(struct tfd_schur) : 0;  \
         struct tfd_buffer *room =                                              \
-            tfd_buffer_new(sizeof(C) * n * (2 * n + WORK_COLUMNS + 1));        \
+            tfd_buffer_new(few + sizeof(C) * n * (2 * n + WORK_COLUMNS + 1));  \
         bool fine = true;                                                      \
                                                                                \
         if (!room)                                                             \
@@ -78,7 +111,9 @@ struct eigen {
                             "OOM when decomposing a matrix of %d x %d", e->n,  \
                             e->n);                                             \
         for (int64_t i = begin; i < end && fine && !tfd_halted(); i++)         \
-            fine = eigen_one_##suffix(e, i, room->data);                       \
+            fine = eigen_one_##suffix(e, i,                                    \
+                                      (C *)(void *)((char *)room->data + few), \
+                                      few > 0 ? room->data : NULL);            \
         tfd_buffer_unref(room);                                                \
         return fine ? TFD_OK                                                   \
                     : tfd_fail(st, TFD_INVALID_ARGUMENT,                       \

@@ -27,6 +27,7 @@
 #include "kernels/linalg/linalg_check.h"
 #include "kernels/linalg/linalg_grad.h"
 #include "kernels/linalg/linalg_shape.h"
+#include "kernels/linalg/schur/schur.h"
 
 #include <cblas.h>
 #include <complex.h>
@@ -347,14 +348,85 @@ static void store_matrix(const struct functions *f, int64_t at, const number *a)
         }
 }
 
-static void function_of_one(const struct functions *f, int64_t at, number *room)
+/* ---- Small roots --------------------------------------------------------- */
+
+/* Parts of the largest element: how far from the axis values lie that are real
+ * as far as can be told, and apart those that are no pair. */
+#define NEAR_AXIS 1e-10
+#define APART 1e-6
+
+enum axis { NONE_NEGATIVE, NEGATIVE, UNSURE };
+
+/* Whether value i of a real matrix is real and negative: those that are not
+ * real are two that lie side by side. */
+static enum axis side_of_value(const struct tfd_schur *s, int i)
+{
+    const tfd_complex128 value = s->t[i * (s->stride + 1)];
+
+    if (!(value.re < 0 && fabs(value.im) <= APART * s->size))
+        return NONE_NEGATIVE;
+    for (int j = 0; j < s->n; j++) {
+        const tfd_complex128 other = s->t[j * (s->stride + 1)];
+
+        if (j != i &&
+            hypot(other.re - value.re, other.im - value.im) <= APART * s->size)
+            return UNSURE;
+    }
+    return fabs(value.im) <= NEAR_AXIS * s->size && value.re < -APART * s->size
+               ? NEGATIVE
+               : UNSURE;
+}
+
+static enum axis find_negative(const struct functions *f,
+                               const struct tfd_schur *s)
+{
+    enum axis found = NONE_NEGATIVE;
+
+    for (int i = 0; i < f->n && is_real(f->dtype) && found != NEGATIVE; i++) {
+        const enum axis own = side_of_value(s, i);
+
+        found = own != NONE_NEGATIVE ? own : found;
+    }
+    return found;
+}
+
+/* False: it is left to LAPACK. */
+static bool small_root(const struct functions *f, number *a,
+                       struct tfd_schur *s)
+{
+    const int n = f->n;
+    enum axis negative;
+
+    tfd_schur_clear(s, n, TFD_SCHUR_FORM);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            memcpy(&s->t[j * s->stride + i], &a[i * n + j], sizeof(*a));
+    if (!tfd_schur_decompose(s))
+        return false;
+    negative = find_negative(f, s);
+    if (negative == UNSURE)
+        return false;
+    if (negative == NEGATIVE) {
+        fill_square(n, a, NAN);
+        return true;
+    }
+    tfd_schur_root(s);
+    for (int i = 0; i < n; i++)
+        memcpy(a + i * n, s->t + i * s->stride, sizeof(*a) * (size_t)n);
+    return true;
+}
+
+static void function_of_one(const struct functions *f, int64_t at, number *room,
+                            struct tfd_schur *s)
 {
     const int64_t size = (int64_t)f->n * f->n;
     number *a = room, *rest = room + size;
     bool found;
 
     load_matrix(f, at, a);
-    if (f->function == EXPONENTIAL)
+    if (s && small_root(f, a, s))
+        found = true;
+    else if (f->function == EXPONENTIAL)
         found = exponential(f->n, a, rest, (int *)(rest + SQUARES * size));
     else if (f->function == ROOT && is_real(f->dtype) &&
              has_negative_value(f->n, a, rest))
@@ -371,15 +443,19 @@ static enum tfd_code run_functions(void *arg, int64_t begin, int64_t end,
 {
     const struct functions *f = arg;
     const size_t n = (size_t)f->n;
-    struct tfd_buffer *room =
-        tfd_buffer_new(sizeof(number) * n * (MATRICES * n + WORK_COLUMNS));
+    const size_t few = f->function == ROOT && n <= TFD_SCHUR_MAX
+                           ? sizeof(struct tfd_schur)
+                           : 0;
+    struct tfd_buffer *room = tfd_buffer_new(
+        few + sizeof(number) * n * (MATRICES * n + WORK_COLUMNS));
 
     if (!room)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM for a function of a matrix of %d x %d", f->n,
                         f->n);
     for (int64_t i = begin; i < end && !tfd_halted(); i++)
-        function_of_one(f, i, room->data);
+        function_of_one(f, i, (number *)(void *)((char *)room->data + few),
+                        few > 0 ? room->data : NULL);
     tfd_buffer_unref(room);
     return TFD_OK;
 }
