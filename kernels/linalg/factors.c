@@ -25,6 +25,7 @@
 #include "kernels/linalg/linalg_check.h"
 #include "kernels/linalg/linalg_loops.h"
 #include "kernels/linalg/linalg_shape.h"
+#include "kernels/linalg/linalg_small.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -53,22 +54,26 @@ static enum tfd_code no_room(int n, struct tfd_status *st)
 
 /* ---- Lu ------------------------------------------------------------------ */
 
-/* Row i was exchanged with row exchanges[i] - 1; the outcome goes to number
- * `at` of the permutations. */
-static void store_permutation(const struct factors *f, int64_t at,
-                              const int *exchanges, int *rows)
+/* Row i was exchanged with row exchanges[i] - 1. */
+static void follow_exchanges(int n, const int *exchanges, int *rows)
 {
-    int32_t *narrow = (int32_t *)f->p + at * f->n;
-    int64_t *wide = (int64_t *)f->p + at * f->n;
-
-    for (int i = 0; i < f->n; i++)
+    for (int i = 0; i < n; i++)
         rows[i] = i;
-    for (int i = 0; i < f->n; i++) {
+    for (int i = 0; i < n; i++) {
         const int other = exchanges[i] - 1, row = rows[i];
 
         rows[i] = rows[other];
         rows[other] = row;
     }
+}
+
+/* To number `at` of the permutations. */
+static void store_permutation(const struct factors *f, int64_t at,
+                              const int *rows)
+{
+    int32_t *narrow = (int32_t *)f->p + at * f->n;
+    int64_t *wide = (int64_t *)f->p + at * f->n;
+
     for (int i = 0; i < f->n; i++)
         if (f->wide)
             wide[i] = rows[i];
@@ -88,15 +93,23 @@ static void store_permutation(const struct factors *f, int64_t at,
                            int *exchanges)                                  \
     {                                                                       \
         const int64_t n = f->n, size = n * n;                               \
+        const T *a = (const T *)f->a + at * size;                           \
+        T *y = (T *)f->y + at * size, *sign = columns;                      \
+        int *rows = exchanges + n, info;                                    \
         bool found = true;                                                  \
-        int info;                                                           \
                                                                             \
-        transpose_square_##p((const T *)f->a + at * size, n, columns);      \
+        memset(sign, 0, sizeof(*sign));                                     \
+        if (tfd_linalg_small_factor_##T(f->n, a, y, sign, rows)) {          \
+            store_permutation(f, at, rows);                                 \
+            return true;                                                    \
+        }                                                                   \
+        transpose_square_##p(a, n, columns);                                \
         p##getrf_(&f->n, &f->n, columns, &f->n, exchanges, &info);          \
         for (int64_t i = 0; i < n; i++)                                     \
             found = found && is_pivot(columns[i * n + i]);                  \
-        transpose_square_##p(columns, n, (T *)f->y + at * size);            \
-        store_permutation(f, at, exchanges, exchanges + n);                 \
+        transpose_square_##p(columns, n, y);                                \
+        follow_exchanges(f->n, exchanges, rows);                            \
+        store_permutation(f, at, rows);                                     \
         return found;                                                       \
     }                                                                       \
     static enum tfd_code lu_##p(void *arg, int64_t begin, int64_t end,      \

@@ -314,7 +314,7 @@ NO_SMALL(z)
         int *pivots = (int *)(void *)(columns + (int64_t)n * n);             \
                                                                              \
         *sign = number_##p(1);                                               \
-        if (tfd_linalg_small_factor_##T(n, a, columns, sign))                \
+        if (tfd_linalg_small_factor_##T(n, a, columns, sign, pivots))        \
             return columns;                                                  \
         transpose_##p(a, n, n, columns);                                     \
         (void)factor_##p(columns, n, pivots);                                \

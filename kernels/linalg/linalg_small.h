@@ -17,12 +17,13 @@
  * TFD_LINALG_SINGULAR says. */
 tfd_range_fn tfd_linalg_small_float, tfd_linalg_small_double;
 
-/* y: the triangle that elimination makes of n rows of A; *sign is turned where
- * two rows change places.  False: there are too many, or one has no pivot. */
-bool tfd_linalg_small_factor_float(int n, const float *a, float *y,
-                                   float *sign);
+/* P A = L U for n rows of A: y has U, and below its diagonal L; row i is row
+ * rows[i] of A; *sign is turned where two rows change places.  False: there are
+ * too many, or one has no pivot; of y and sign nothing is written. */
+bool tfd_linalg_small_factor_float(int n, const float *a, float *y, float *sign,
+                                   int *rows);
 bool tfd_linalg_small_factor_double(int n, const double *a, double *y,
-                                    double *sign);
+                                    double *sign, int *rows);
 
 /* QR of linalg_loops.h for one matrix, which has elements.  False: nothing is
  * done, since it is too large or has numbers that are, are no numbers, or are
@@ -32,8 +33,8 @@ bool tfd_linalg_small_qr_float(const struct tfd_linalg *l, const float *a,
 bool tfd_linalg_small_qr_double(const struct tfd_linalg *l, const double *a,
                                 double *q, double *r);
 /* Of complex numbers there is neither. */
-#define tfd_linalg_small_factor_tfd_complex64(n, a, y, sign) false
-#define tfd_linalg_small_factor_tfd_complex128(n, a, y, sign) false
+#define tfd_linalg_small_factor_tfd_complex64(n, a, y, sign, rows) false
+#define tfd_linalg_small_factor_tfd_complex128(n, a, y, sign, rows) false
 #define tfd_linalg_small_qr_tfd_complex64(l, a, q, r) false
 #define tfd_linalg_small_qr_tfd_complex128(l, a, q, r) false
 
