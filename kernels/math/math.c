@@ -143,7 +143,7 @@ static void loop_erf_FLOAT(void *arg, int64_t begin, int64_t end)
 
 /* Every element of a block that has a rare one is computed as such, of a copy
  * of the block, for y may be where a is. */
-TFD_SIMD_LOOP(loop_rsqrt_FLOAT)
+TFD_SIMD_LOOP(rsqrt_blocks)
 {
     const struct tfd_row *r = arg;
     const bool whole =
@@ -171,7 +171,58 @@ TFD_SIMD_LOOP(loop_rsqrt_FLOAT)
                 y[i] = tfd_rsqrt_any(x[i]);
     }
 }
-TFD_SIMD_CLONES_FUSED(loop_rsqrt_FLOAT)
+TFD_SIMD_CLONES_FUSED(rsqrt_blocks)
+
+#if defined(__x86_64__)
+/* The estimate has 14 bits.  Where it is 0, infinite or NaN it is what it is to
+ * be; of others a step of Newton's gives as much as the type has. */
+#define RSQRT_USELESS 0x9f /* NaN, 0, -0, infinity and -infinity */
+
+TFD_LANES_INLINE __m512 rsqrt_of_16(__m512 x)
+{
+    const __m512 y = _mm512_rsqrt14_ps(x);
+    const __m512 e =
+        _mm512_fnmadd_ps(_mm512_mul_ps(x, y), y, _mm512_set1_ps(1));
+    const __m512 half = _mm512_mul_ps(y, _mm512_set1_ps(0.5f));
+
+    return _mm512_mask_mov_ps(_mm512_fmadd_ps(half, e, y),
+                              _mm512_fpclass_ps_mask(y, RSQRT_USELESS), y);
+}
+
+TFD_LANES_TARGET static void rsqrt_vectors(const float *a, float *y, int64_t n)
+{
+    const __mmask16 last = (__mmask16)((1u << (n % 16)) - 1);
+    int64_t i = 0;
+
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(y + i, rsqrt_of_16(_mm512_loadu_ps(a + i)));
+    if (last)
+        _mm512_mask_storeu_ps(y + i, last,
+                              rsqrt_of_16(_mm512_maskz_loadu_ps(last, a + i)));
+}
+
+static void loop_rsqrt_FLOAT(void *arg, int64_t begin, int64_t end)
+{
+    const struct tfd_row *r = arg;
+    const bool whole =
+        tfd_block_is_whole((end - begin) * (int64_t)sizeof(float));
+
+    if (!tfd_simd_has_avx512()) {
+        rsqrt_blocks(arg, begin, end);
+        return;
+    }
+    for (int64_t at = begin, to; at < end; at = to) {
+        const float *a = (const float *)r->a + at;
+
+        to = tfd_block_end(at, end, sizeof(float));
+        if (!whole)
+            tfd_block_ahead(a + (to - at), end - to, sizeof(float));
+        rsqrt_vectors(a, (float *)r->y + at, to - at);
+    }
+}
+#else
+#define loop_rsqrt_FLOAT rsqrt_blocks
+#endif
 
 TFD_UNARY_RARE(loop_sin_FLOAT, float, tfd_is_huge_angle, tfd_vector_sin,
                tfd_sin_any)
@@ -187,9 +238,6 @@ LOOPS_ERF(TFD_UNARY_WIDE, DOUBLE, double)
         (e) / R(1.0f + (e)),                                        \
         _mm256_cmp_ps_mask(e, _mm256_set1_ps(FLT_MAX), _CMP_GT_OQ), \
         _mm256_set1_ps(1))
-/* The estimate has 14 bits.  Where it is 0, infinite or NaN it is what it is to
- * be; of others a step of Newton's gives more than the type has. */
-#define RSQRT_USELESS 0x9f /* NaN, 0, -0, infinity and -infinity */
 #define RSQRT_STEP(x, y)                                                \
     _mm256_mask_mov_ps((y) + (0.5f * (y)) * (1.0f - ((x) * (y)) * (y)), \
                        _mm256_fpclass_ps_mask(y, RSQRT_USELESS), (y))
