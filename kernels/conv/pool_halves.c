@@ -45,7 +45,7 @@ LANE_INLINE __m256i round_lanes(__m512 v, bool half)
 
 /* ---- Maxima and means ---------------------------------------------------- */
 
-/* What is larger is exact in both types. */
+/* What is larger is exact in both types; it is at least the lowest number. */
 LANE_INLINE void max_run(const void *from, const struct taps *taps, int64_t n,
                          void *to, bool half)
 {
@@ -53,7 +53,7 @@ LANE_INLINE void max_run(const void *from, const struct taps *taps, int64_t n,
 
     for (int64_t c = 0; c < n; c += LANES) {
         const __mmask16 lanes = lanes_of(n - c);
-        __m512 best = _mm512_set1_ps(-FLT_MAX);
+        __m512 best = _mm512_set1_ps(half ? -65504 : -0x1.fep127f);
 
         for (int i = 0; i < taps->count; i++) /* a NaN is not larger */
             best = _mm512_max_ps(load_lanes(x + taps->at[i] + c, lanes, half),

@@ -282,6 +282,27 @@ static void check_halves(int size, int stride, int channels)
     check_narrow(TFD_HALF, size, stride, channels);
 }
 
+/* A maximum begins with the lowest number that the type has. */
+static void test_halves_of_infinities(void **state)
+{
+    static const enum tfd_dtype types[] = {TFD_HALF, TFD_BFLOAT16};
+    static const uint16_t infinity[] = {0xfc00, 0xff80}; /* below 0 */
+    struct tfd_pooling_window p = window(3, 2, 34);
+
+    (void)state;
+    p.in = narrow_in;
+    p.out = narrow_out;
+    for (int t = 0; t < 2; t++) {
+        if (!tfd_pool_halves(TFD_POOL_MAX, types[t], &p))
+            skip();
+        for (int i = 0; i < ROWS * COLUMNS * 34; i++)
+            narrow_in[i] = infinity[t];
+        tfd_pool_halves(TFD_POOL_MAX, types[t], &p)(&p, 0, p.row.out);
+        for (int i = 0; i < (int)(p.row.out * p.column.out) * 34; i++)
+            assert_int_equal(narrow_out[i], infinity[t] - 1);
+    }
+}
+
 static void test_halves_of_every_window(void **state)
 {
     struct tfd_pooling_window p = window(3, 1, 1);
@@ -334,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_every_number_of_channels),
         cmocka_unit_test(test_every_size_of_a_window),
         cmocka_unit_test(test_gradients_of_maxima),
+        cmocka_unit_test(test_halves_of_infinities),
         cmocka_unit_test(test_halves_of_every_window),
         cmocka_unit_test(test_what_halves_have_no_loop_for),
         cmocka_unit_test(test_no_number_is_no_maximum),
