@@ -195,22 +195,29 @@ WIDE_SET(WIDE_FOLD, )
 
 /* ---- Division by counts -------------------------------------------------- */
 
-#define DIVIDE(name, T, number)                                  \
+/* A count that a small integer has no number for wraps, as the sum does and as
+ * TensorFlow's count does.  Where it wraps to 0, which TensorFlow ends by, the
+ * count itself is more than any sum, and the quotient 0. */
+#define DIVIDE(name, T, number, wraps_to_0)                      \
     static void divide_##name(const struct run *r, int64_t rows) \
     {                                                            \
         const T count = number;                                  \
         T *y = r->y;                                             \
                                                                  \
+        if (wraps_to_0) {                                        \
+            memset(y, 0, sizeof(*y) * (size_t)r->inner);         \
+            return;                                              \
+        }                                                        \
         for (int64_t i = 0; i < r->inner; i++)                   \
             y[i] = div_##name(y[i], count);                      \
     }
-#define DIVIDE_REAL(X, name, T) X(name, T, (T)rows)
-#define DIVIDE_HALF(X, name, T) X(name, T, T##_from_float((float)rows))
+#define DIVIDE_REAL(X, name, T) X(name, T, (T)rows, count == 0)
+#define DIVIDE_HALF(X, name, T) X(name, T, T##_from_float((float)rows), false)
 
 TFD_REAL_ROWS(DIVIDE_REAL, DIVIDE)
 TFD_HALF_ROWS(DIVIDE_HALF, DIVIDE)
-DIVIDE(COMPLEX64, tfd_complex64, ((tfd_complex64){(float)rows, 0}))
-DIVIDE(COMPLEX128, tfd_complex128, ((tfd_complex128){(double)rows, 0}))
+DIVIDE(COMPLEX64, tfd_complex64, ((tfd_complex64){(float)rows, 0}), false)
+DIVIDE(COMPLEX128, tfd_complex128, ((tfd_complex128){(double)rows, 0}), false)
 
 /* ---- Tables -------------------------------------------------------------- */
 

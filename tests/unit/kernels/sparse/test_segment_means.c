@@ -74,6 +74,35 @@ static void test_means_of_all_sizes(void **state)
     }
 }
 
+/* The sum of ones wraps as the count does, so their quotient is 1; where the
+ * count wraps to 0 it is 0. */
+static void test_counts_that_wrap(void **state)
+{
+    static const struct krig_case c = {.op = "SegmentMean", .attrs = ""};
+    static const enum tfd_dtype types[] = {TFD_INT8, TFD_UINT8};
+    static const int counts[] = {127, 128, 255, 256, 257, 511, 512, 513};
+    const struct tfd_shape shape = {1, {1}};
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++) {
+        value[i] = 1;
+        id[i] = 0;
+    }
+    for (size_t i = 0; i < 2 * sizeof(counts) / sizeof(*counts); i++) {
+        const enum tfd_dtype type = types[i % 2];
+        const int64_t rows = counts[i / 2], mean = rows % 256 != 0;
+        struct tfd_tensor y = krig_ints(type, 1, shape.dim, &mean);
+
+        krig.in[0] = krig_ints(type, 1, &rows, value);
+        krig.in[1] = krig_ints(TFD_INT32, 1, &rows, id);
+        krig.in_count = 2;
+        krig_run_well(&c, 0);
+        krig_expect_bytes(&shape, tfd_tensor_data(&y));
+        krig_end();
+        tfd_tensor_unref(&y);
+    }
+}
+
 static void test_refusals(void **state)
 {
     static const struct krig_case cases[] = {
@@ -104,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_means_of_all_sizes),
+        cmocka_unit_test(test_counts_that_wrap),
         cmocka_unit_test(test_refusals),
     };
 
