@@ -17,19 +17,6 @@
 /* Elements from a row to the next, whole vectors. */
 #define STRIDE(T, n) (((n) + LANES(T) - 1) & ~(LANES(T) - 1))
 
-/* Factors have one copy, as code is large: LAPACK is there, too. */
-#if defined(__x86_64__)
-#define HAS_LANES() __builtin_cpu_supports("avx2")
-#define COPY(name) TFD_SIMD_COPY(name, _lanes, "avx2")
-#else
-#define HAS_LANES() true
-#define COPY(name)                                                  \
-    static void name##_lanes(void *arg, int64_t begin, int64_t end) \
-    {                                                               \
-        name##_loop(arg, begin, end);                               \
-    }
-#endif
-
 #define SMALL(T, abs_)                                                         \
     TFD_SMALL void subtract_##T(T *x, T factor, const T *y, int n)             \
     {                                                                          \
@@ -193,7 +180,7 @@
         *f->sign = sign;                                                       \
         f->done = true;                                                        \
     }                                                                          \
-    COPY(factor_##T)                                                           \
+    TFD_SIMD_AVX2_ONLY(factor_##T)                                             \
     bool tfd_linalg_small_factor_##T(int n, const T *a, T *y, T *sign,         \
                                      int *rows)                                \
     {                                                                          \
@@ -201,7 +188,7 @@
                                                                                \
         for (int i = 0; i < n && n <= N; i++)                                  \
             rows[i] = i;                                                       \
-        if (n <= N && HAS_LANES())                                             \
+        if (n <= N && TFD_SIMD_HAS_AVX2())                                     \
             factor_##T##_lanes(&f, 0, n);                                      \
         return f.done;                                                         \
     }                                                                          \

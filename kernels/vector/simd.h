@@ -166,4 +166,19 @@ static inline int tfd_simd_has_avx512(void)
 #define TFD_SIMD_CLONES_WIDE(name) TFD_SIMD_CLONES(name)
 #endif
 
+/* name##_lanes() alone, of a TFD_SIMD_LOOP(name) whose code is large: it is
+ * called where TFD_SIMD_HAS_AVX2(), and something else, a library perhaps, does
+ * the work elsewhere. */
+#if defined(__x86_64__)
+#define TFD_SIMD_HAS_AVX2() __builtin_cpu_supports("avx2")
+#define TFD_SIMD_AVX2_ONLY(name) TFD_SIMD_COPY(name, _lanes, "avx2")
+#else
+#define TFD_SIMD_HAS_AVX2() true
+#define TFD_SIMD_AVX2_ONLY(name)                                    \
+    static void name##_lanes(void *arg, int64_t begin, int64_t end) \
+    {                                                               \
+        name##_loop(arg, begin, end);                               \
+    }
+#endif
+
 #endif

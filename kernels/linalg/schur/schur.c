@@ -32,20 +32,6 @@ typedef double lanes
 #define SWAP_PARTS(x) __builtin_shufflevector(x, x, 1, 0, 3, 2)
 #define SWAP_NUMBERS(x) __builtin_shufflevector(x, x, 2, 3, 0, 1)
 
-/* Only one copy, as code is large: processors without it leave all to LAPACK.
- */
-#if defined(__x86_64__)
-#define HAS_LANES() __builtin_cpu_supports("avx2")
-#define COPY(name) TFD_SIMD_COPY(name, _lanes, "avx2")
-#else
-#define HAS_LANES() true
-#define COPY(name)                                                  \
-    static void name##_lanes(void *arg, int64_t begin, int64_t end) \
-    {                                                               \
-        name##_loop(arg, begin, end);                               \
-    }
-#endif
-
 /* ---- Numbers ------------------------------------------------------------- */
 
 INLINE double square_of(number x)
@@ -388,7 +374,7 @@ TFD_SIMD_LOOP(decompose)
             store_vector(s, k, x);
         }
 }
-COPY(decompose)
+TFD_SIMD_AVX2_ONLY(decompose)
 
 void tfd_schur_clear(struct tfd_schur *s, int n, enum tfd_schur_want want)
 {
@@ -412,7 +398,7 @@ bool tfd_schur_decompose(struct tfd_schur *s)
         s->size = size > s->size ? size : s->size;
         fine = fine && isfinite(s->t[i].re) && isfinite(s->t[i].im);
     }
-    if (!fine || !HAS_LANES() || s->size > SIZE_LIMIT ||
+    if (!fine || !TFD_SIMD_HAS_AVX2() || s->size > SIZE_LIMIT ||
         (s->size < 1 / SIZE_LIMIT && s->size > 0))
         return false;
     for (int i = 0; i < s->n; i++)
@@ -463,7 +449,7 @@ TFD_SIMD_LOOP(root)
                     0, s->n);
         }
 }
-COPY(root)
+TFD_SIMD_AVX2_ONLY(root)
 
 void tfd_schur_root(struct tfd_schur *s)
 {
