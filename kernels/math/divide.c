@@ -299,36 +299,66 @@ static inline float quick_floor_mod(float a, float b, int32_t *bad)
     return ((m != 0) & ((m < 0) != (b < 0))) ? m + b : m;
 }
 
-/* All of a block quickly, once more where one of it cannot be done so. */
-#define REMAINDER_LOOP(loop, quick, exact)                                   \
-    TFD_SIMD_LOOP(loop)                                                      \
-    {                                                                        \
-        const struct tfd_row *r = arg;                                       \
-        const float *a = r->a, *b = r->b;                                    \
-        const int64_t p = r->a_step, q = r->b_step;                          \
-        float *y = r->y;                                                     \
-                                                                             \
-        for (int64_t from = begin; from < end; from += REMAINDER_BLOCK) {    \
-            int64_t to =                                                     \
-                end - from < REMAINDER_BLOCK ? end : from + REMAINDER_BLOCK; \
-            float made[REMAINDER_BLOCK];                                     \
-            int32_t bad = 0;                                                 \
-                                                                             \
-            if (p && q)                                                      \
-                for (int64_t i = from; i < to; i++)                          \
-                    made[i - from] = quick(a[i], b[i], &bad);                \
-            else                                                             \
-                for (int64_t i = from; i < to; i++)                          \
-                    made[i - from] = quick(a[i * p], b[i * q], &bad);        \
-            for (int64_t i = from; bad && i < to; i++)                       \
-                made[i - from] = exact(a[i * p], b[i * q]);                  \
-            memcpy(y + from, made, (size_t)(to - from) * sizeof(*y));        \
-        }                                                                    \
-    }                                                                        \
-    TFD_SIMD_CLONES_WIDE(loop)
+/* fmod() where the quotient is below 2^52: rounded, it may be one too large but
+ * not too small, and what a fused multiplication leaves of |a|, a multiple of
+ * b's last place and no more than |b|, is exact. */
+#define QUICK_DOUBLE_QUOTIENT_MAX 0x1p52
 
-REMAINDER_LOOP(loop_remainder_FLOAT, quick_remainder, remainder_FLOAT)
-REMAINDER_LOOP(loop_floor_mod_FLOAT, quick_floor_mod, floor_mod_FLOAT)
+static inline double quick_remainder_double(double a, double b, int64_t *bad)
+{
+    const double size = fabs(a), by = fabs(b), quotient = trunc(size / by);
+    const double rest = fma(-quotient, by, size);
+
+    *bad |= !(quotient < QUICK_DOUBLE_QUOTIENT_MAX) | !(by < INFINITY);
+    return copysign(rest < 0 ? rest + by : rest, a);
+}
+
+static inline double quick_floor_mod_double(double a, double b, int64_t *bad)
+{
+    double m = quick_remainder_double(a, b, bad);
+
+    return ((m != 0) & ((m < 0) != (b < 0))) ? m + b : m;
+}
+
+/* All of a block quickly, once more where one of it cannot be done so; of an
+ * operand that is a scalar there is a block full. */
+#define REMAINDER_LOOP(loop, T, flags, quick, exact)                      \
+    TFD_SIMD_LOOP(loop)                                                   \
+    {                                                                     \
+        const struct tfd_row *r = arg;                                    \
+        T *y = r->y, made[REMAINDER_BLOCK], same[2][REMAINDER_BLOCK];     \
+                                                                          \
+        for (int i = 0; !(r->a_step && r->b_step) && i < REMAINDER_BLOCK; \
+             i++) {                                                       \
+            same[0][i] = *(const T *)r->a;                                \
+            same[1][i] = *(const T *)r->b;                                \
+        }                                                                 \
+        for (int64_t at = begin, n; at < end; at += n) {                  \
+            const T *a = r->a_step ? (const T *)r->a + at : same[0];      \
+            const T *b = r->b_step ? (const T *)r->b + at : same[1];      \
+            flags bad = 0;                                                \
+                                                                          \
+            n = end - at < REMAINDER_BLOCK ? end - at : REMAINDER_BLOCK;  \
+            for (int64_t i = 0; i < n; i++)                               \
+                made[i] = quick(a[i], b[i], &bad);                        \
+            for (int64_t i = 0; bad && i < n; i++)                        \
+                made[i] = exact(a[i], b[i]);                              \
+            memcpy(y + at, made, (size_t)n * sizeof(*y));                 \
+        }                                                                 \
+    }
+
+REMAINDER_LOOP(loop_remainder_FLOAT, float, int32_t, quick_remainder,
+               remainder_FLOAT)
+REMAINDER_LOOP(loop_floor_mod_FLOAT, float, int32_t, quick_floor_mod,
+               floor_mod_FLOAT)
+REMAINDER_LOOP(loop_remainder_DOUBLE, double, int64_t, quick_remainder_double,
+               remainder_DOUBLE)
+REMAINDER_LOOP(loop_floor_mod_DOUBLE, double, int64_t, quick_floor_mod_double,
+               floor_mod_DOUBLE)
+TFD_SIMD_CLONES_WIDE(loop_remainder_FLOAT)
+TFD_SIMD_CLONES_WIDE(loop_floor_mod_FLOAT)
+TFD_SIMD_CLONES_FUSED(loop_remainder_DOUBLE)
+TFD_SIMD_CLONES_FUSED(loop_floor_mod_DOUBLE)
 
 /* Rounded after each operation, as TensorFlow's half does: of floats that hold
  * halves or bfloat16. */
@@ -370,8 +400,6 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
     LOOPS_QUOTIENT(TFD_BINARY_SIMD, name, T) \
     LOOPS_ROUNDED(TFD_BINARY_SIMD, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
-TFD_BINARY_LOOP(loop_floor_mod_DOUBLE, double, double, floor_mod_DOUBLE)
-TFD_BINARY_LOOP(loop_remainder_DOUBLE, double, double, remainder_DOUBLE)
 
 TFD_NARROW_AS_FLOAT(floor_mod, HALF)
 TFD_NARROW_AS_FLOAT(floor_mod, BFLOAT16)

@@ -43,8 +43,8 @@ FUNCTION(tan, DOUBLE, double, tan(x))
 FUNCTION(asin, DOUBLE, double, asin(x))
 FUNCTION(acos, DOUBLE, double, acos(x))
 FUNCTION(atan, DOUBLE, double, tfd_double_atan(x))
-FUNCTION(sinh, DOUBLE, double, sinh(x))
-FUNCTION(cosh, DOUBLE, double, cosh(x))
+FUNCTION(sinh, DOUBLE, double, tfd_double_sinh(x))
+FUNCTION(cosh, DOUBLE, double, tfd_double_cosh(x))
 FUNCTION(asinh, DOUBLE, double, asinh(x))
 FUNCTION(acosh, DOUBLE, double, acosh(x))
 FUNCTION(atanh, DOUBLE, double, tfd_double_atanh(x))
@@ -84,13 +84,13 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 
 #define LOOPS_SOME(LOOP_, name, T) \
     LOOP(atan, LOOP_, name, T)     \
+    LOOP(sinh, LOOP_, name, T)     \
+    LOOP(cosh, LOOP_, name, T)     \
     LOOP(atanh, LOOP_, name, T)    \
     LOOP(expm1, LOOP_, name, T)
 #define LOOPS_REST(LOOP_, name, T) \
     LOOP(asin, LOOP_, name, T)     \
     LOOP(acos, LOOP_, name, T)     \
-    LOOP(sinh, LOOP_, name, T)     \
-    LOOP(cosh, LOOP_, name, T)     \
     LOOP(asinh, LOOP_, name, T)    \
     LOOP(acosh, LOOP_, name, T)
 #define LOOPS_MOST(LOOP_, name, T) \

@@ -5,6 +5,8 @@
  *
  *     exp(x) = 2^n * e^r             n = round(x / ln 2), |r| <= ln 2 / 2
  *     log(1 + f) = f - f^2/2 + s * (f^2/2 + R(s^2))     s = f / (2 + f)
+ *     cosh(x) = h + 1 / (4 * h)      h = e^|x| / 2
+ *     sinh(x) = (t + t / (t + 1)) / 2, t = e^|x| - 1; h - 1 / (4 * h) from 1 on
  *     tanh(x) = -t / (t + 2)         t = e^(-2|x|) - 1
  *     erf(x) = x * T/U(x^2)          |x| < 1, else 1 - erfc(x)
  *     erfc(x) = e^(-x^2) * P/Q(x)    x >= 1
@@ -14,10 +16,10 @@
  * The rational functions are those of the Cephes library, those of log, sin
  * and cos of the FreeBSD mathematics library.  Largest distances in units of
  * the last place (test_double_functions.c, more than a million arguments each):
- * exp 1.1, expm1 2.5, log 1, log1p 2, tanh 4, logistic 2.2, erf 2, erfc 12
- * (sums of nine terms), atan 1, atan2 2, atanh 3; of subnormal results one
- * more. Infinities, NaN and -0 come out as IEEE 754 has them.  Threads: any;
- * there is no state.
+ * exp 1.1, expm1 2.5, log 1, log1p 2, tanh 4, logistic 2.2, cosh 2, sinh 3,
+ * erf 2, erfc 12 (sums of nine terms), atan 1, atan2 2, atanh 3; of subnormal
+ * results one more. Infinities, NaN and -0 come out as IEEE 754 has them.
+ * Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_DOUBLE_FUNCTIONS_H
 #define TFD_KERNELS_DOUBLE_FUNCTIONS_H
@@ -106,6 +108,34 @@ TFD_VECTOR double tfd_double_tanh(double x)
     return copysign(t / (t + 2), x);
 }
 
+/* e^|x| / 2 = 2^(n - 1) * (1 + *p), infinite from 711 on. */
+TFD_VECTOR double tfd_double_half_exp(double x, double *p, double *n)
+{
+    *p = tfd_double_exp_part(tfd_double_clamp(fabs(x), 0, 711), 0, n);
+    return tfd_double_scale(*p + 1, *n - 1);
+}
+
+TFD_VECTOR double tfd_double_cosh(double x)
+{
+    double p, n;
+    const double half = tfd_double_half_exp(x, &p, &n);
+
+    return half + 0.25 / half;
+}
+
+/* One quotient serves |x| < 1 and the others. */
+TFD_VECTOR double tfd_double_sinh(double x)
+{
+    double p, n;
+    const double half = tfd_double_half_exp(x, &p, &n), a = fabs(x);
+    const double power = tfd_double_power2(a < 1 ? n : 0);
+    const double t = power * p + (power - 1);
+    const double q = (a < 1 ? t : -0.25) / (a < 1 ? t + 1 : half);
+    const double y = a < 1 ? 0.5 * (t + q) : half + q;
+
+    return copysign(y, x);
+}
+
 /* ---- Logarithms ---------------------------------------------------------- */
 
 /* R(x) / x of log */
@@ -121,14 +151,20 @@ TFD_VECTOR double tfd_double_log_terms(double x)
     return p * x + 6.666666666666735130e-01;
 }
 
-/* log(1 + f) + n * ln 2, for 1 + f in [sqrt(1/2), sqrt(2)). */
-TFD_VECTOR double tfd_double_log_near_1(double f, double n)
+/* log(1 + f) + n * ln 2 + less, for 1 + f in [sqrt(1/2), sqrt(2)) and
+ * s = f / (2 + f). */
+TFD_VECTOR double tfd_double_log_sum(double f, double s, double n, double less)
 {
-    const double s = f / (2 + f), square = s * s, half = 0.5 * f * f;
+    const double square = s * s, half = 0.5 * f * f;
     const double r = square * tfd_double_log_terms(square);
 
     return n * TFD_DOUBLE_LN2_HIGH -
-           ((half - (s * (half + r) + n * TFD_DOUBLE_LN2_LOW)) - f);
+           ((half - (s * (half + r) + (n * TFD_DOUBLE_LN2_LOW + less))) - f);
+}
+
+TFD_VECTOR double tfd_double_log_near_1(double f, double n)
+{
+    return tfd_double_log_sum(f, f / (2 + f), n, 0);
 }
 
 TFD_VECTOR double tfd_double_log(double x)
@@ -142,14 +178,18 @@ TFD_VECTOR double tfd_double_log(double x)
     return x < 0 ? (double)NAN : y;
 }
 
-/* u = 1 + x is rounded, which costs (x - (u - 1)) / u. */
+/* u = 1 + x = 2^n * m is rounded, which costs (x - (u - 1)) / u, no more than
+ * 2^-53: three digits of 1/m = (1 - s) / (1 + s) are enough of it. */
 TFD_VECTOR double tfd_double_log1p(double x)
 {
     const double u = 1 + x, lost = x - (u - 1);
-    double y = tfd_double_log(u) + lost / u;
+    double n, f = tfd_double_split(u, &n) - 1, s = f / (2 + f), y;
+    const double part = lost * tfd_double_power2(n < 99 ? -n : -99);
+    const double over = (1 - s) * ((1 - s) + s * s * (1 - s));
 
+    y = tfd_double_log_sum(f, s, n, part * over);
     y = x < INFINITY ? y : x; /* infinity, and NaN */
-    y = x == -1 ? -(double)INFINITY : y;
+    y = x > -1 ? y : x == -1 ? -(double)INFINITY : (double)NAN;
     return x == 0 ? x : y; /* keeps -0 */
 }
 

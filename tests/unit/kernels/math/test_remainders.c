@@ -1,5 +1,5 @@
 /*
- * test_remainders.c - FloorMod, Mod and TruncateMod of floats against the C
+ * test_remainders.c - FloorMod, Mod and TruncateMod against the C
  * library: lengths around a block's, one operand a scalar, quotients that can
  * be had quickly and some that cannot.
  */
@@ -86,6 +86,66 @@ static void check_all(float spread)
         }
 }
 
+/* Remainders of doubles are exact: fmod() is the truth. */
+static void check_doubles(const char *op, int count, float spread)
+{
+    const struct krig_case cases[] = {{op, "", {left, right}, {output}}};
+    const bool is_floor = strcmp(op, "FloorMod") == 0;
+    size_t in = (size_t)sprintf(left, "double[%d]", count);
+    size_t by = (size_t)sprintf(right, "double[%d]", count);
+    size_t out = (size_t)sprintf(output, "double[%d]", count);
+
+    for (int i = 0; i < count; i++) {
+        const double a = (double)draw(spread) * (1 + (double)draw(0));
+        const double b = (double)draw(spread) * (1 + (double)draw(0));
+        double m = fmod(a, b);
+
+        m = is_floor && m != 0 && (m < 0) != (b < 0) ? m + b : m;
+        in += (size_t)sprintf(left + in, " %.17g", a);
+        by += (size_t)sprintf(right + by, " %.17g", b);
+        out += (size_t)sprintf(output + out, " %.17g", m);
+    }
+    KRIG_CHECK(cases);
+}
+
+static void test_doubles(void **state)
+{
+    static const int counts[] = {1, 3, 4, 7, 8, 9, 255, 256, 257, MOST};
+    static const float spreads[] = {3, 30, 126};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        for (size_t k = 0; k < sizeof(spreads) / sizeof(spreads[0]); k++) {
+            check_doubles("FloorMod", counts[i], spreads[k]);
+            check_doubles("TruncateMod", counts[i], spreads[k]);
+        }
+}
+
+static void test_rare_doubles(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"TruncateMod",
+         "",
+         {"double[9] 7 -7 7 inf 3 -3 nan 5 -0",
+          "double[9] 3 3 -3 3 inf -inf 3 0 3"},
+         {"double[9] 1 -1 1 nan 3 -3 nan nan -0"}},
+        {"FloorMod",
+         "",
+         {"double[4] 7 -7 3 -3", "double[4] -3 3 -inf inf"},
+         {"double[4] -2 2 -inf inf"}},
+        /* A quotient that is rounded up to a whole number, subnormals, and one
+         * above 2^52. */
+        {"TruncateMod",
+         "",
+         {"double[4] 0.99999999999999989 1e-310 9007199254740993e3 1",
+          "double[4] 0.33333333333333331 3e-320 7 5e-324"},
+         {"double[4] 0.33333333333333326 4.125e-321 5 0"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
 static void test_quotients_that_are_near_one(void **state)
 {
     (void)state;
@@ -130,6 +190,8 @@ static void test_whole_and_special_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_rare_doubles),
         cmocka_unit_test(test_quotients_that_are_near_one),
         cmocka_unit_test(test_quotients_around_the_limit),
         cmocka_unit_test(test_quotients_that_no_double_holds),

@@ -37,6 +37,8 @@ WRAP(expm1)
 WRAP(log)
 WRAP(log1p)
 WRAP(tanh)
+WRAP(cosh)
+WRAP(sinh)
 WRAP(atanh)
 WRAP(erf)
 WRAP(erfc)
@@ -55,6 +57,8 @@ static const struct row {
     {"log1p", log1p_of, log1pl, -1, 3, 2},
     {"logistic", logistic, logistic_long, -700, 40, 2.2},
     {"tanh", tanh_of, tanhl, -20, 20, 4},
+    {"cosh", cosh_of, coshl, -710.4, 710.4, 2},
+    {"sinh", sinh_of, sinhl, -710.4, 710.4, 3},
     {"atanh", atanh_of, atanhl, -1, 1, 3},
     {"erf", erf_of, erfl, -6, 6, 2},
     {"erfc", erfc_of, erfcl, -6, 26.5, 12},
@@ -125,11 +129,12 @@ static bool same(double a, double b)
 static void test_rare_arguments(void **state)
 {
     static const double rare[] = {
-        0,         -0.0,       INFINITY,   -INFINITY, NAN,      1,
-        -1,        0x1p-1074,  -0x1p-1074, DBL_MIN,   -DBL_MIN, DBL_MAX,
-        -DBL_MAX,  710,        709.78,     -745.2,    -746,     -800,
-        0x1p-1030, 0x1p-60,    -0x1p-60,   0.66,      0.625,    2,
-        -2,        2.41421356, 8,          28,        -28,      0x1p54};
+        0,        -0.0,      INFINITY,   -INFINITY,  NAN,      1,
+        -1,       0x1p-1074, -0x1p-1074, DBL_MIN,    -DBL_MIN, DBL_MAX,
+        -DBL_MAX, 710,       710.47,     709.78,     -711,     -745.2,
+        -746,     -800,      0x1p-1030,  0x1p-60,    -0x1p-60, 0.66,
+        0.625,    2,         -2,         2.41421356, 8,        28,
+        -28,      0x1p54};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
