@@ -15,6 +15,7 @@
 
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
+#include "kernels/vector/simd.h"
 
 #include <complex.h>
 #include <float.h>
@@ -110,12 +111,10 @@ typedef double _Complex complex128;
 #define INLINE_z static
 
 #define ELIMINATE(p, T, R, abs_, real_, SMALLEST, EPSILON, nothing)           \
-    /* One of two, without a branch. */                                       \
+    /* One of two that are both there. */                                     \
     TFD_PART T pick_##p(bool first, T a, T b)                                 \
     {                                                                         \
-        const T both[] = {b, a};                                              \
-                                                                              \
-        return both[first];                                                   \
+        return first ? a : b;                                                 \
     }                                                                         \
     /* Rows i and i + 1, the former of which is u, stay where they are or     \
      * change places; the latter loses its first element and is u then. */    \
@@ -209,53 +208,60 @@ typedef double _Complex complex128;
         return pivot;                                                       \
     }
 
-/* Columns of the solution, from the last row but two up, in registers. */
-#define CLIMB(p, T)                                                      \
-    typedef T lanes_##p                                                  \
-        __attribute__((vector_size(16), may_alias, aligned(sizeof(T)))); \
-    TFD_PART void climb_columns_##p(const struct solve_##p *s, T *x,     \
-                                    int64_t right)                       \
-    {                                                                    \
-        lanes_##p below[4], under[4];                                    \
-        T *at = x + (s->n - 2) * right;                                  \
-                                                                         \
-        memcpy(below, at, sizeof(below));                                \
-        memcpy(under, at + right, sizeof(under));                        \
-        for (int64_t i = s->n - 3; i >= 0; i--) {                        \
-            const T *u = s->u[i];                                        \
-                                                                         \
-            at -= right;                                                 \
-            for (int j = 0; j < 4; j++) {                                \
-                lanes_##p *own = (lanes_##p *)(void *)at + j;            \
-                const lanes_##p y =                                      \
-                    (*own - u[1] * below[j] - u[2] * under[j]) / u[0];   \
-                                                                         \
-                under[j] = below[j];                                     \
-                below[j] = *own = y;                                     \
-            }                                                            \
-        }                                                                \
-    }                                                                    \
-    /* False: nothing is done. */                                        \
-    static bool climb_##p(const struct solve_##p *s)                     \
-    {                                                                    \
-        const int64_t width = (int64_t)(64 / sizeof(T));                 \
-                                                                         \
-        if (s->right % width != 0 || s->right > CLIMB_MAX)               \
-            return false;                                                \
-        for (int64_t j = 0; j < s->right && !tfd_halted(); j += width)   \
-            climb_columns_##p(s, s->x + j, s->right);                    \
-        return true;                                                     \
+/* Columns of the solution, from the last row but two up, in registers: four
+ * vectors of SIZE bytes, pair for pair where a processor has smaller ones. */
+#define CLIMB(p, T, SIZE)                                                  \
+    typedef T lanes_##p                                                    \
+        __attribute__((vector_size(SIZE), may_alias, aligned(sizeof(T)))); \
+    TFD_PART void climb_columns_##p(const struct solve_##p *s, T *x,       \
+                                    int64_t right)                         \
+    {                                                                      \
+        lanes_##p below[4], under[4];                                      \
+        T *at = x + (s->n - 2) * right;                                    \
+                                                                           \
+        memcpy(below, at, sizeof(below));                                  \
+        memcpy(under, at + right, sizeof(under));                          \
+        for (int64_t i = s->n - 3; i >= 0; i--) {                          \
+            const T *u = s->u[i];                                          \
+                                                                           \
+            at -= right;                                                   \
+            for (int j = 0; j < 4; j++) {                                  \
+                lanes_##p *own = (lanes_##p *)(void *)at + j;              \
+                const lanes_##p y =                                        \
+                    (*own - u[1] * below[j] - u[2] * under[j]) / u[0];     \
+                                                                           \
+                under[j] = below[j];                                       \
+                below[j] = *own = y;                                       \
+            }                                                              \
+        }                                                                  \
+    }                                                                      \
+    TFD_SIMD_LOOP(climb_parts_##p)                                         \
+    {                                                                      \
+        const struct solve_##p *s = arg;                                   \
+        const int64_t width = 4 * (SIZE) / (int64_t)sizeof(T);             \
+                                                                           \
+        for (int64_t j = begin; j < end && !tfd_halted(); j += width)      \
+            climb_columns_##p(s, s->x + j, s->right);                      \
+    }                                                                      \
+    TFD_SIMD_CLONES(climb_parts_##p)                                       \
+    /* False: nothing is done. */                                          \
+    static bool climb_##p(struct solve_##p *s)                             \
+    {                                                                      \
+        const int64_t width = 4 * (SIZE) / (int64_t)sizeof(T);             \
+                                                                           \
+        if (s->right % width != 0 || s->right > CLIMB_MAX)                 \
+            return false;                                                  \
+        climb_parts_##p(s, 0, s->right);                                   \
+        return true;                                                       \
     }
 
 /* Columns, up to which it is better to go over the rows again for others. */
 #define CLIMB_MAX 64
-/* Quotients of doubles take longer than the way to memory and back. */
-#define climb_d(s) false
 #define climb_c(s) false
 #define climb_z(s) false
 
 #define SUBSTITUTE(p, T, R, abs_, real_, SMALLEST, EPSILON, nothing)      \
-    static void substitute_##p(const struct solve_##p *s)                 \
+    static void substitute_##p(struct solve_##p *s)                       \
     {                                                                     \
         const int64_t n = s->n, right = s->right;                         \
                                                                           \
@@ -344,6 +350,7 @@ TYPES(ROWS)
 TYPES(THOMAS)
 TYPES(ELIMINATE)
 TYPES(PERTURB)
-CLIMB(s, float)
+CLIMB(s, float, 16)
+CLIMB(d, double, 32)
 TYPES(SUBSTITUTE)
 TYPES(SOLVE)
