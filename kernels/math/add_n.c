@@ -40,8 +40,10 @@ struct several {
     CASE(7, sum)   \
     CASE(8, sum)
 
-/* The count is a constant, so that the additions of an element are as many
- * instructions and no loop.  Inputs past it are not looked at. */
+/* Vectors of 32 bytes: of eight inputs out of all caches they take a sixth less
+ * time than those of 64 (Zen 4).  The count is a constant, so that the
+ * additions of an element are as many instructions and no loop.  Inputs past it
+ * are not looked at. */
 #define SEVERAL(name, T)                                                      \
     static inline __attribute__((always_inline)) void sum_##name(             \
         const struct several *s, int64_t begin, int64_t end, const int count) \
@@ -66,7 +68,7 @@ struct several {
             CASES(sum_##name)                                                 \
         }                                                                     \
     }                                                                         \
-    TFD_SIMD_CLONES_WIDE(several_##name)
+    TFD_SIMD_CLONES(several_##name)
 
 SEVERAL(FLOAT, float)
 SEVERAL(DOUBLE, double)

@@ -27,7 +27,7 @@ struct rows {
 };
 
 #define PASS 2048 /* elements of rows that go a step at a time together */
-#define PASS_FAR (PASS / 4) /* in a row of what comes from memory */
+#define PASS_FAR (PASS / 2) /* in a row of what comes from memory */
 #define NEAR_COUNT (1 << 17)
 #define BLOCK 256 /* elements of short rows, or exponentials nobody needs */
 
