@@ -15,8 +15,10 @@
 /* Lines whose cells take more are transformed one by one. */
 #define COLUMNS_SIZE_MAX ((size_t)16 << 20)
 /* And rows that have parts; in double precision lanes win only where all lines
- * together leave the cache, as they ask memory for more at a time. */
+ * together leave the cache, as they ask memory for more at a time, and in
+ * single precision so do somewhat longer ones. */
 #define PARTED_SIZE_MAX ((size_t)96 << 10)
+#define PARTED_FAR_SIZE_MAX ((size_t)192 << 10)
 #define CACHED_SIZE_MAX ((size_t)2 << 20)
 /* And those that are convolved: they leave the cache. */
 #define CONVOLVED_SIZE_MAX ((size_t)192 << 10)
@@ -223,11 +225,13 @@ static void choose_way(struct job *j)
     const size_t size = (size_t)p->length * number * 2;
     const size_t lanes_size = size * (size_t)j->copy->lanes;
     const bool few = j->count < j->copy->lanes;
-    const bool cached =
-        !p->single && size * (size_t)j->count <= CACHED_SIZE_MAX;
-    const bool alone = p->part ? few || lanes_size > PARTED_SIZE_MAX || cached
-                               : p->inner && p->inner->part &&
-                                     (few || lanes_size > CONVOLVED_SIZE_MAX);
+    const bool cached = size * (size_t)j->count <= CACHED_SIZE_MAX;
+    const size_t most =
+        p->single && !cached ? PARTED_FAR_SIZE_MAX : PARTED_SIZE_MAX;
+    const bool alone = p->part
+                           ? few || lanes_size > most || (cached && !p->single)
+                           : p->inner && p->inner->part &&
+                                 (few || lanes_size > CONVOLVED_SIZE_MAX);
     const bool rows = j->lines->from.stride[j->lines->axis] == 1;
     int at_once = (int)(ROWS_SIZE_MAX / size);
 
