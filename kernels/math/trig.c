@@ -45,8 +45,8 @@ FUNCTION(acos, DOUBLE, double, acos(x))
 FUNCTION(atan, DOUBLE, double, tfd_double_atan(x))
 FUNCTION(sinh, DOUBLE, double, tfd_double_sinh(x))
 FUNCTION(cosh, DOUBLE, double, tfd_double_cosh(x))
-FUNCTION(asinh, DOUBLE, double, asinh(x))
-FUNCTION(acosh, DOUBLE, double, acosh(x))
+FUNCTION(asinh, DOUBLE, double, tfd_double_asinh(x))
+FUNCTION(acosh, DOUBLE, double, tfd_double_acosh(x))
 FUNCTION(atanh, DOUBLE, double, tfd_double_atanh(x))
 FUNCTION(expm1, DOUBLE, double, tfd_double_expm1(x))
 FUNCTION(erfc, DOUBLE, double, tfd_double_erfc(x))
@@ -86,13 +86,13 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
     LOOP(atan, LOOP_, name, T)     \
     LOOP(sinh, LOOP_, name, T)     \
     LOOP(cosh, LOOP_, name, T)     \
+    LOOP(asinh, LOOP_, name, T)    \
+    LOOP(acosh, LOOP_, name, T)    \
     LOOP(atanh, LOOP_, name, T)    \
     LOOP(expm1, LOOP_, name, T)
 #define LOOPS_REST(LOOP_, name, T) \
     LOOP(asin, LOOP_, name, T)     \
-    LOOP(acos, LOOP_, name, T)     \
-    LOOP(asinh, LOOP_, name, T)    \
-    LOOP(acosh, LOOP_, name, T)
+    LOOP(acos, LOOP_, name, T)
 #define LOOPS_MOST(LOOP_, name, T) \
     LOOPS_SOME(LOOP_, name, T)     \
     LOOPS_REST(LOOP_, name, T)

@@ -8,6 +8,8 @@
  *     cosh(x) = h + 1 / (4 * h)      h = e^|x| / 2
  *     sinh(x) = (t + t / (t + 1)) / 2, t = e^|x| - 1; h - 1 / (4 * h) from 1 on
  *     tanh(x) = -t / (t + 2)         t = e^(-2|x|) - 1
+ *     asinh(x) = log(1 + a + a^2 / (1 + sqrt(1 + a^2))), a = |x|
+ *     acosh(x) = log(1 + t + sqrt(t * (t + 2))), t = x - 1
  *     erf(x) = x * T/U(x^2)          |x| < 1, else 1 - erfc(x)
  *     erfc(x) = e^(-x^2) * P/Q(x)    x >= 1
  *     sin(r) = r + r^3 * P(r^2)      cos(r) = 1 - r^2/2 + r^4 * P(r^2)
@@ -17,9 +19,9 @@
  * and cos of the FreeBSD mathematics library.  Largest distances in units of
  * the last place (test_double_functions.c, more than a million arguments each):
  * exp 1.1, expm1 2.5, log 1, log1p 2, tanh 4, logistic 2.2, cosh 2, sinh 3,
- * erf 2, erfc 12 (sums of nine terms), atan 1, atan2 2, atanh 3; of subnormal
- * results one more. Infinities, NaN and -0 come out as IEEE 754 has them.
- * Threads: any; there is no state.
+ * erf 2, erfc 12 (sums of nine terms), atan 1, atan2 2, asinh 3, acosh 3, atanh
+ * 3; of subnormal results one more. Infinities, NaN and -0 come out as IEEE 754
+ * has them. Threads: any; there is no state.
  */
 #ifndef TFD_KERNELS_DOUBLE_FUNCTIONS_H
 #define TFD_KERNELS_DOUBLE_FUNCTIONS_H
@@ -199,6 +201,30 @@ TFD_VECTOR double tfd_double_atanh(double x)
     const double y = 0.5 * tfd_double_log1p(2 * a / (1 - a));
 
     return copysign(a == 1 ? (double)INFINITY : y, x);
+}
+
+/* log(2 a) for large a, whose square may be no double, else log(1 + u). */
+TFD_VECTOR double tfd_double_log_twice(double a, double u)
+{
+    const int large = a > 0x1p100;
+    const double y = tfd_double_log1p(large ? a : u);
+
+    return large ? y + 0x1.62e42fefa39efp-1 : y;
+}
+
+TFD_VECTOR double tfd_double_asinh(double x)
+{
+    const double a = fabs(x), square = a * a;
+    const double u = a + square / (1 + sqrt(1 + square));
+
+    return copysign(tfd_double_log_twice(a, u), x);
+}
+
+TFD_VECTOR double tfd_double_acosh(double x)
+{
+    const double t = x - 1, y = t + sqrt(t * (t + 2));
+
+    return x < 1 ? (double)NAN : tfd_double_log_twice(x, y);
 }
 
 /* ---- The error function -------------------------------------------------- */

@@ -39,6 +39,8 @@ WRAP(log1p)
 WRAP(tanh)
 WRAP(cosh)
 WRAP(sinh)
+WRAP(asinh)
+WRAP(acosh)
 WRAP(atanh)
 WRAP(erf)
 WRAP(erfc)
@@ -59,6 +61,8 @@ static const struct row {
     {"tanh", tanh_of, tanhl, -20, 20, 4},
     {"cosh", cosh_of, coshl, -710.4, 710.4, 2},
     {"sinh", sinh_of, sinhl, -710.4, 710.4, 3},
+    {"asinh", asinh_of, asinhl, -40, 40, 3},
+    {"acosh", acosh_of, acoshl, 1, 40, 3},
     {"atanh", atanh_of, atanhl, -1, 1, 3},
     {"erf", erf_of, erfl, -6, 6, 2},
     {"erfc", erfc_of, erfcl, -6, 26.5, 12},
