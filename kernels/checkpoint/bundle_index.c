@@ -190,7 +190,7 @@ enum tfd_code tfd_bundle_index_retire(struct tfd_file_access *access,
     if (rc == TFD_OK)
         rc = access->remove(access, tfd_bytes_view(&name), &cause);
     if (rc == TFD_OK)
-        rc = access->sync_dir(access, tfd_bytes_view(&name), &cause);
+        rc = access->order_dir(access, tfd_bytes_view(&name), &cause);
     if (rc == TFD_NOT_FOUND)
         rc = TFD_OK;
     else if (rc != TFD_OK)

@@ -50,8 +50,8 @@ void tfd_bundle_index_name(struct tfd_bytes *b, struct tfd_str prefix);
 void tfd_bundle_data_name(struct tfd_bytes *b, struct tfd_str prefix,
                           int32_t shard, int32_t num_shards);
 
-/* Takes an older index of this prefix away, durably, so that it is never seen
- * with newer data; OK when there is none. */
+/* Takes an older index of this prefix away, on disk before what follows, so
+ * that it is never seen with newer data; OK when there is none. */
 enum tfd_code tfd_bundle_index_retire(struct tfd_file_access *access,
                                       struct tfd_str prefix,
                                       struct tfd_status *st) TFD_MUST_USE;

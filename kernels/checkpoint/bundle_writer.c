@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define BUFFER_SIZE ((size_t)1 << 20)
+#define BUFFER_SIZE ((size_t)1 << 16)
 
 /* The only data file of a bundle that was not merged. */
 static enum tfd_code data_name(struct tfd_bundle_writer *w,
@@ -48,6 +48,8 @@ enum tfd_code tfd_bundle_writer_open(struct tfd_bundle_writer *w,
     w->crc = 0;
     w->data = (struct tfd_file_draft){.access = access, .file = TFD_FILE_INIT};
     tfd_bundle_index_init(&w->index);
+    for (int i = 0; i < TFD_LATE_CLOSE_FILES; i++)
+        w->replaced[i] = (struct tfd_file)TFD_FILE_INIT;
     tfd_bytes_init(&w->buffer, BUFFER_SIZE);
     tfd_bytes_init(&w->prefix, TFD_FILE_DRAFT_NAME_MAX);
     tfd_bytes_add_str(&w->prefix, prefix);
@@ -61,6 +63,7 @@ enum tfd_code tfd_bundle_writer_open(struct tfd_bundle_writer *w,
 
 void tfd_bundle_writer_deinit(struct tfd_bundle_writer *w)
 {
+    tfd_late_close(NULL, w->access, w->replaced);
     tfd_file_draft_deinit(&w->data);
     tfd_bundle_index_deinit(&w->index);
     tfd_bytes_deinit(&w->buffer);
@@ -331,9 +334,21 @@ static void withdraw(struct tfd_bundle_writer *w)
     struct tfd_bytes name;
 
     (void)!tfd_bundle_index_retire(w->access, tfd_bytes_view(&w->prefix), NULL);
-    if (data_name(w, &name, NULL) == TFD_OK)
+    if (data_name(w, &name, NULL) == TFD_OK) {
         (void)!w->access->remove(w->access, tfd_bytes_view(&name), NULL);
+        (void)!w->access->sync_dir(w->access, tfd_bytes_view(&name), NULL);
+    }
     tfd_bytes_deinit(&name);
+}
+
+/* Holds what is about to go, so that its blocks are freed later. */
+static void keep_replaced(struct tfd_bundle_writer *w,
+                          const struct tfd_file_draft *index)
+{
+    const struct tfd_bytes *names[] = {&index->name, &w->data.name};
+
+    for (int i = 0; i < TFD_LATE_CLOSE_FILES && w->access->hold; i++)
+        w->access->hold(w->access, tfd_bytes_view(names[i]), &w->replaced[i]);
 }
 
 static enum tfd_code publish(struct tfd_bundle_writer *w,
@@ -342,9 +357,10 @@ static enum tfd_code publish(struct tfd_bundle_writer *w,
 {
     enum tfd_code rc;
 
+    keep_replaced(w, index);
     rc = tfd_bundle_index_retire(w->access, tfd_bytes_view(&w->prefix), st);
     if (rc == TFD_OK)
-        rc = tfd_file_draft_publish(&w->data, st);
+        rc = tfd_file_draft_precede(&w->data, st);
     if (rc == TFD_OK)
         rc = tfd_file_draft_publish(index, st);
     if (rc != TFD_OK && !w->data.exists)
@@ -359,10 +375,12 @@ enum tfd_code tfd_bundle_writer_finish(struct tfd_bundle_writer *w,
     enum tfd_code rc;
 
     TFD_TRY(flush(w, st));
-    TFD_TRY(tfd_file_draft_seal(&w->data, st));
+    tfd_file_draft_begin(&w->data);
     TFD_TRY(tfd_bundle_index_write(&w->index, w->access,
                                    tfd_bytes_view(&w->prefix), 1, &index, st));
-    rc = publish(w, &index, st);
+    rc = tfd_file_draft_seal(&w->data, st);
+    if (rc == TFD_OK)
+        rc = publish(w, &index, st);
     tfd_file_draft_deinit(&index);
     return rc;
 }

@@ -14,10 +14,22 @@
  * A slice has an entry of its own under a key made of name and slice; the name
  * itself has the whole shape and the list of slices.
  *
- * Both files are written under temporary names and made durable before the
- * first takes over its name, data before index; an older index is removed
- * before that.  So whoever finds an index finds the data that belongs to it.
- * After a failure neither file is there, nor a temporary one.
+ * finish() works in this order:
+ *
+ *     1. both files are written under temporary names, and on their way to the
+ *        disk at once
+ *     2. both are on disk (fsync); until here an older checkpoint stays
+ *     3. an older index is removed
+ *     4. the data takes over its name
+ *     5. the index takes over its name
+ *     6. the directory is on disk (fsync)
+ *
+ * A checkpoint that was reported as written survives a power cut, by 2 and 6.
+ * What 3, 4 and 5 change in the directory reaches the disk in that order: all
+ * three with 6 where the directory is one block, each by an fsync of its own
+ * where it is larger (order_dir of kernels/io/file.h).  So whoever finds an
+ * index, after a power cut too, finds the data that belongs to it.  After a
+ * failure from 3 on neither file is there, and never a temporary one.
  *
  * Threads: one at a time.
  */
@@ -27,6 +39,7 @@
 #include "common/base/arena.h"
 #include "common/base/map.h"
 #include "kernels/checkpoint/bundle_index.h"
+#include "kernels/checkpoint/late_close.h"
 #include "kernels/io/file_draft.h"
 #include "kernels/checkpoint/tensor_slice.h"
 
@@ -38,6 +51,9 @@ struct tfd_bundle_writer {
     uint64_t size;           /* of data, with the buffer */
     uint32_t crc;            /* of the tensor being written */
     struct tfd_bundle_index index;
+    /* What finish() replaced, kept open; the caller may take them over, else
+     * deinit() closes them. */
+    struct tfd_file replaced[TFD_LATE_CLOSE_FILES];
 };
 
 /* Creates the directory when only the last part of its name is missing. */

@@ -16,6 +16,7 @@
 #include "kernels/core/check.h"
 #include "kernels/checkpoint/checkpoint_reader.h"
 #include "kernels/core/families.h"
+#include "kernels/core/runtime.h"
 #include "kernels/io/file_check.h"
 #include "kernels/checkpoint/save_counts.h"
 #include "kernels/checkpoint/slices_writer.h"
@@ -123,6 +124,8 @@ static enum tfd_code save_v2(struct tfd_kctx *k, int fixed,
                       &k->in[fixed + i], st);
     if (rc == TFD_OK)
         rc = tfd_bundle_writer_finish(&w, st);
+    if (rc == TFD_OK)
+        tfd_late_close(k->rt ? tfd_rt_crew(k->rt) : NULL, access, w.replaced);
     tfd_bundle_writer_deinit(&w);
     return rc;
 }

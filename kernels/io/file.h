@@ -65,6 +65,16 @@ struct tfd_file_access {
                             uint64_t size, struct tfd_status *st);
     enum tfd_code (*sync)(struct tfd_file_access *a, struct tfd_file *f,
                           struct tfd_status *st);
+    /* Has what was written begin its way to the disk and does not wait, so that
+     * the sync() of several files takes as long as that of the largest; NULL
+     * where nothing takes long. */
+    void (*begin_sync)(struct tfd_file_access *a, struct tfd_file *f);
+    /* Opens what has this name now for nothing but to close() it later: if it
+     * is removed or replaced meanwhile, its room is freed by that; NULL where
+     * freeing takes no time.  out stays closed where there is nothing, and
+     * where others would see that it is held. */
+    void (*hold)(struct tfd_file_access *a, struct tfd_str name,
+                 struct tfd_file *out);
     void (*close)(struct tfd_file_access *a, struct tfd_file *f);
     /* Locks as programs on this host have them who ask each other; close() lets
      * go of them.  UNAVAILABLE, at once, when one of somebody else is in the
@@ -92,6 +102,10 @@ struct tfd_file_access {
     /* Makes what happened to the entry `name` of its directory durable. */
     enum tfd_code (*sync_dir)(struct tfd_file_access *a, struct tfd_str name,
                               struct tfd_status *st);
+    /* What happens to entries of that directory from here on is never on disk
+     * without what happened to them before. */
+    enum tfd_code (*order_dir)(struct tfd_file_access *a, struct tfd_str name,
+                               struct tfd_status *st);
 };
 
 /* The path of a name, without "SCHEME://HOST" in front; "/" where nothing but

@@ -61,6 +61,13 @@ enum tfd_code tfd_file_draft_write(struct tfd_file_draft *d, const void *data,
     return TFD_OK;
 }
 
+void tfd_file_draft_begin(struct tfd_file_draft *d)
+{
+    assert(d->exists);
+    if (d->access->begin_sync)
+        d->access->begin_sync(d->access, &d->file);
+}
+
 enum tfd_code tfd_file_draft_seal(struct tfd_file_draft *d,
                                   struct tfd_status *st)
 {
@@ -73,16 +80,27 @@ enum tfd_code tfd_file_draft_seal(struct tfd_file_draft *d,
     return TFD_OK;
 }
 
+static enum tfd_code take_name(struct tfd_file_draft *d, struct tfd_status *st)
+{
+    assert(d->exists && d->file.fd < 0); /* sealed */
+    TFD_TRY(d->access->rename(d->access, tfd_bytes_view(&d->temporary),
+                              tfd_bytes_view(&d->name), st));
+    d->exists = false;
+    return TFD_OK;
+}
+
+enum tfd_code tfd_file_draft_precede(struct tfd_file_draft *d,
+                                     struct tfd_status *st)
+{
+    TFD_TRY(take_name(d, st));
+    return d->access->order_dir(d->access, tfd_bytes_view(&d->name), st);
+}
+
 enum tfd_code tfd_file_draft_publish(struct tfd_file_draft *d,
                                      struct tfd_status *st)
 {
-    struct tfd_str name = tfd_bytes_view(&d->name);
-
-    assert(d->exists && d->file.fd < 0); /* sealed */
-    TFD_TRY(
-        d->access->rename(d->access, tfd_bytes_view(&d->temporary), name, st));
-    d->exists = false;
-    return d->access->sync_dir(d->access, name, st);
+    TFD_TRY(take_name(d, st));
+    return d->access->sync_dir(d->access, tfd_bytes_view(&d->name), st);
 }
 
 enum tfd_code tfd_file_draft_put(struct tfd_file_draft *d,

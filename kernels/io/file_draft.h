@@ -8,7 +8,13 @@
  *     rc = tfd_file_draft_write(&d, data, size, st);     as often as needed
  *     rc = rc ? rc : tfd_file_draft_seal(&d, st);        on disk, still hidden
  *     rc = rc ? rc : tfd_file_draft_publish(&d, st);     the name is taken over
+ *                                                        for good
  *     tfd_file_draft_deinit(&d);             removes one that is not published
+ *
+ * Of several files in one directory all but the one sealed first are begun
+ * (tfd_file_draft_begin) before that, so that the disk has all of them at once;
+ * and all but the last precede (tfd_file_draft_precede) what is published last,
+ * which makes all of them durable.
  *
  * After a failed write or seal nothing but deinit may follow: a disk that
  * failed once to store a page says so once.
@@ -38,8 +44,14 @@ enum tfd_code tfd_file_draft_open(struct tfd_file_draft *d,
 enum tfd_code tfd_file_draft_write(struct tfd_file_draft *d, const void *data,
                                    size_t size,
                                    struct tfd_status *st) TFD_MUST_USE;
+/* Nothing more is written: the bytes begin their way to the disk. */
+void tfd_file_draft_begin(struct tfd_file_draft *d);
 enum tfd_code tfd_file_draft_seal(struct tfd_file_draft *d,
                                   struct tfd_status *st) TFD_MUST_USE;
+/* The name is taken over, and is on disk before what happens in its directory
+ * from here on. */
+enum tfd_code tfd_file_draft_precede(struct tfd_file_draft *d,
+                                     struct tfd_status *st) TFD_MUST_USE;
 enum tfd_code tfd_file_draft_publish(struct tfd_file_draft *d,
                                      struct tfd_status *st) TFD_MUST_USE;
 /* The three of them: the file is there with these contents. */

@@ -514,6 +514,8 @@ const struct tfd_file_access tfd_file_roots_access = {
     .write_at = tfd_file_roots_write_at,
     .resize = tfd_file_roots_resize,
     .sync = roots_sync,
+    .begin_sync = tfd_file_roots_begin_sync,
+    .hold = tfd_file_roots_hold,
     .close = roots_close,
     .lock = tfd_file_roots_lock,
     .rename = roots_rename,
@@ -523,6 +525,7 @@ const struct tfd_file_access tfd_file_roots_access = {
     .look = tfd_file_roots_look,
     .list_dir = tfd_file_roots_list,
     .sync_dir = roots_sync_dir,
+    .order_dir = tfd_file_roots_order_dir,
 };
 
 /* ---- Setting up the roots -------------------------------------------------

@@ -62,6 +62,13 @@ enum tfd_code tfd_file_roots_write_at(struct tfd_file_access *a,
 enum tfd_code tfd_file_roots_resize(struct tfd_file_access *a,
                                     struct tfd_file *f, uint64_t size,
                                     struct tfd_status *st) TFD_MUST_USE;
+/* file_roots_list.c */
+void tfd_file_roots_begin_sync(struct tfd_file_access *a, struct tfd_file *f);
+void tfd_file_roots_hold(struct tfd_file_access *a, struct tfd_str name,
+                         struct tfd_file *out);
+enum tfd_code tfd_file_roots_order_dir(struct tfd_file_access *a,
+                                       struct tfd_str name,
+                                       struct tfd_status *st) TFD_MUST_USE;
 /* file_roots_lock.c */
 enum tfd_code tfd_file_roots_lock(struct tfd_file_access *a, struct tfd_file *f,
                                   enum tfd_file_lock how, uint64_t offset,

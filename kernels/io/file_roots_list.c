@@ -1,15 +1,18 @@
 /*
- * file_roots_list.c - looking at names below a root without reading them, and
- * opening a file there that may exist already.
+ * file_roots_list.c - looking at names below a root without reading them,
+ * opening a file there that may exist already, and the order in which changes
+ * of a directory reach the disk.
  */
-#define _GNU_SOURCE /* O_PATH */
+#define _GNU_SOURCE /* O_PATH, sync_file_range */
 #include "kernels/io/file_roots.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static enum tfd_code fail_list(struct tfd_str name, struct tfd_status *st)
@@ -106,4 +109,54 @@ enum tfd_code tfd_file_roots_append(struct tfd_file_access *a,
     }
     *out = (struct tfd_file){fd, 0};
     return TFD_OK;
+}
+
+/* ---- Order on disk ------------------------------------------------------- */
+
+/* Where the filesystem cannot, sync() has all of it to do. */
+void tfd_file_roots_begin_sync(struct tfd_file_access *a, struct tfd_file *f)
+{
+    (void)a;
+    (void)!sync_file_range(f->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+/* A client of NFS keeps what is removed while it is open under another name,
+ * which others would see. */
+static bool is_on_nfs(int fd)
+{
+    struct statfs s;
+
+    return fstatfs(fd, &s) != 0 || s.f_type == NFS_SUPER_MAGIC;
+}
+
+void tfd_file_roots_hold(struct tfd_file_access *a, struct tfd_str name,
+                         struct tfd_file *out)
+{
+    *out = (struct tfd_file)TFD_FILE_INIT;
+    if (tfd_file_roots_open(a, name, O_PATH | O_NOFOLLOW, &out->fd, NULL) !=
+        TFD_OK)
+        out->fd = -1;
+    if (out->fd >= 0 && is_on_nfs(out->fd)) {
+        close(out->fd);
+        out->fd = -1;
+    }
+}
+
+/* A filesystem without a journal writes the blocks of a directory in any order,
+ * but one block with all that happened to it so far.  So changes need a sync
+ * between them only where the directory has more than one. */
+enum tfd_code tfd_file_roots_order_dir(struct tfd_file_access *a,
+                                       struct tfd_str name,
+                                       struct tfd_status *st)
+{
+    struct tfd_str dir = tfd_file_dirname(name);
+    bool one_block;
+    struct stat s;
+    int fd;
+
+    TFD_TRY(tfd_file_roots_open(a, dir.size > 0 ? dir : TFD_STR("."),
+                                O_PATH | O_DIRECTORY, &fd, st));
+    one_block = fstat(fd, &s) == 0 && s.st_size <= s.st_blksize;
+    close(fd);
+    return one_block ? TFD_OK : tfd_file_roots_access.sync_dir(a, name, st);
 }

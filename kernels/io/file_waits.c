@@ -102,6 +102,25 @@ COUNTED(sync_dir,
         (struct tfd_file_access * a, struct tfd_str name,
          struct tfd_status *st),
         (a, name, st))
+COUNTED(order_dir,
+        (struct tfd_file_access * a, struct tfd_str name,
+         struct tfd_status *st),
+        (a, name, st))
+
+static void counted_begin_sync(struct tfd_file_access *a, struct tfd_file *f)
+{
+    begin_wait();
+    tfd_file_roots_access.begin_sync(a, f);
+    end_wait();
+}
+
+static void counted_hold(struct tfd_file_access *a, struct tfd_str name,
+                         struct tfd_file *out)
+{
+    begin_wait();
+    tfd_file_roots_access.hold(a, name, out);
+    end_wait();
+}
 
 static void counted_close(struct tfd_file_access *a, struct tfd_file *f)
 {
@@ -120,6 +139,8 @@ const struct tfd_file_access tfd_file_waits_access = {
     .write_at = counted_write_at,
     .resize = counted_resize,
     .sync = counted_sync,
+    .begin_sync = counted_begin_sync,
+    .hold = counted_hold,
     .close = counted_close,
     .lock = counted_lock,
     .rename = counted_rename,
@@ -129,4 +150,5 @@ const struct tfd_file_access tfd_file_waits_access = {
     .look = counted_look,
     .list_dir = counted_list_dir,
     .sync_dir = counted_sync_dir,
+    .order_dir = counted_order_dir,
 };

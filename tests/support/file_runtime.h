@@ -30,6 +30,12 @@ struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt)
     return NULL;
 }
 
+struct tfd_crew *tfd_rt_crew(struct tfd_rt *rt)
+{
+    (void)rt;
+    return NULL;
+}
+
 static struct memory_files files;
 static struct tfd_rt rt;
 

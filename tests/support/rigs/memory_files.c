@@ -215,6 +215,7 @@ void memory_files_init(struct memory_files *m)
                                    .make_dir = memory_make_dir,
                                    .remove_dir = memory_entry,
                                    .sync_dir = memory_entry,
+                                   .order_dir = memory_entry,
                                }};
 }
 

@@ -173,6 +173,80 @@ static void test_a_draft_in_a_missing_directory(void **state)
     assert_non_null(strstr(p->st.text, "; No such file or directory"));
 }
 
+/* Precede, then publish; in a directory of one block and in one of more. */
+static void test_drafts_one_before_the_other(void **state)
+{
+    struct place *p = *state;
+    struct tfd_file_access *a = &p->roots.access;
+    struct tfd_file_draft d[2];
+
+    for (int round = 0; round < 2; round++) {
+        static const char *const names[] = {"root/sub/first", "root/sub/next"};
+
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(tfd_file_draft_open(
+                                 &d[i], a, tfd_str_of(at(p, names[i])), &p->st),
+                             TFD_OK);
+            assert_int_equal(
+                tfd_file_draft_write(&d[i], names[i], strlen(names[i]), &p->st),
+                TFD_OK);
+            tfd_file_draft_begin(&d[i]);
+        }
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(tfd_file_draft_seal(&d[i], &p->st), TFD_OK);
+        assert_int_equal(tfd_file_draft_precede(&d[0], &p->st), TFD_OK);
+        assert_int_equal(tfd_file_draft_publish(&d[1], &p->st), TFD_OK);
+        for (int i = 0; i < 2; i++)
+            tfd_file_draft_deinit(&d[i]);
+        assert_int_equal(try_read(p, at(p, "root/sub/first"), "root/sub/first"),
+                         TFD_OK);
+        assert_int_equal(try_read(p, at(p, "root/sub/next"), "root/sub/next"),
+                         TFD_OK);
+        for (int i = 0; i < 200 && round == 0; i++) {
+            char name[200];
+
+            snprintf(name, sizeof(name), "root/sub/%0100d", i);
+            put(at(p, name), "");
+        }
+    }
+}
+
+/* Its room is freed by the close; nothing is held outside, nor what is not. */
+static void test_what_is_held_may_be_removed(void **state)
+{
+    struct place *p = *state;
+    struct tfd_file_access *a = &p->roots.access;
+    struct tfd_file f = TFD_FILE_INIT;
+    struct stat s;
+
+    a->hold(a, tfd_str_of(at(p, "root/plain")), &f);
+    assert_true(f.fd >= 0);
+    assert_int_equal(a->remove(a, tfd_str_of(at(p, "root/plain")), &p->st),
+                     TFD_OK);
+    assert_int_equal(fstat(f.fd, &s), 0);
+    assert_int_equal(s.st_nlink, 0);
+    a->close(a, &f);
+    a->hold(a, tfd_str_of(at(p, "root/plain")), &f);
+    assert_int_equal(f.fd, -1);
+    a->hold(a, tfd_str_of(at(p, "outside/secret")), &f);
+    assert_int_equal(f.fd, -1);
+}
+
+static void test_order_outside_and_of_nothing(void **state)
+{
+    struct place *p = *state;
+    struct tfd_file_access *a = &p->roots.access;
+
+    assert_int_equal(a->order_dir(a, tfd_str_of(at(p, "root/x")), &p->st),
+                     TFD_OK);
+    assert_int_equal(a->order_dir(a, tfd_str_of(at(p, "outside/x")), NULL),
+                     TFD_PERMISSION_DENIED);
+    assert_int_equal(a->order_dir(a, tfd_str_of(at(p, "root/no/x")), NULL),
+                     TFD_NOT_FOUND);
+    assert_int_equal(a->order_dir(a, tfd_str_of(at(p, "root/plain/x")), NULL),
+                     TFD_FAILED_PRECONDITION);
+}
+
 static void test_dirname(void **state)
 {
     static const struct {
@@ -210,6 +284,9 @@ int main(void)
         TEST(test_an_abandoned_draft_leaves_nothing),
         TEST(test_a_full_disk_is_reported_with_the_name),
         TEST(test_a_draft_in_a_missing_directory),
+        TEST(test_drafts_one_before_the_other),
+        TEST(test_what_is_held_may_be_removed),
+        TEST(test_order_outside_and_of_nothing),
         cmocka_unit_test(test_dirname),
     };
 
