@@ -27,6 +27,37 @@ static struct tfd_str string_at(const struct tfd_tensor *t, int64_t i)
     return tfd_tstring_view(&s[t->shape.rank == 0 ? 0 : i]);
 }
 
+/* Parts and result as they lie in their elements: each part is moved as if it
+ * were of full length, and what comes next covers the rest of it.  False when
+ * one of them is too long for that, or lies elsewhere. */
+static bool join_small(struct tfd_kctx *k, int64_t i, struct tfd_tstring *out)
+{
+    char room[1 + 2 * TFD_TSTRING_SMALL_MAX] = {0};
+    const struct tfd_str *separator = k->state;
+    size_t size = 0;
+
+    for (int n = 0; n < k->in_count; n++) {
+        const struct tfd_tensor *t = &k->in[n];
+        const struct tfd_tstring *s = tfd_tensor_data(t);
+
+        s += t->shape.rank == 0 ? 0 : i;
+        if (n && separator->size) {
+            if (separator->size > TFD_TSTRING_SMALL_MAX - size)
+                return false;
+            memcpy(room + 1 + size, separator->data, separator->size);
+            size += separator->size;
+        }
+        if (tfd_tstring_kind_of(s) != TFD_TSTRING_SMALL ||
+            s->u.small.size >> 2 > TFD_TSTRING_SMALL_MAX - size)
+            return false;
+        memcpy(room + 1 + size, s->u.small.data, TFD_TSTRING_SMALL_MAX);
+        size += s->u.small.size >> 2;
+    }
+    room[0] = (char)(unsigned char)(size << 2);
+    memcpy(out, room, sizeof(*out));
+    return true;
+}
+
 static enum tfd_code join_one(struct tfd_kctx *k, int64_t i,
                               struct tfd_tstring *out, struct tfd_status *st)
 {
@@ -34,6 +65,8 @@ static enum tfd_code join_one(struct tfd_kctx *k, int64_t i,
     size_t size = 0;
     char *at;
 
+    if (tfd_tstring_kind_of(out) != TFD_TSTRING_LARGE && join_small(k, i, out))
+        return TFD_OK;
     for (int n = 0; n < k->in_count; n++)
         size += string_at(&k->in[n], i).size + (n ? separator->size : 0);
     TFD_TRY(tfd_tstring_resize(out, size, st));
