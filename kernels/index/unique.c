@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#define STRINGS_BETWEEN_LOOKS 4096
+
 /* ---- Unique -------------------------------------------------------------- */
 
 static void put_index(const struct tfd_tensor *t, int64_t i, int64_t value)
@@ -91,6 +93,20 @@ static void gather_items(void *to, const struct tfd_unique_items *t,
                                      count);
 }
 
+/* Items that are strings. */
+static enum tfd_code copy_string_items(struct tfd_tstring *to,
+                                       const struct tfd_tstring *from,
+                                       const int64_t *first, int64_t count,
+                                       struct tfd_status *st)
+{
+    for (int64_t u = 0; u < count; u++) {
+        if (u % STRINGS_BETWEEN_LOOKS == 0 && tfd_halted())
+            return tfd_halt_fail(st);
+        TFD_TRY(tfd_tstring_copy(&to[u], &from[first[u]], st));
+    }
+    return TFD_OK;
+}
+
 /* Item first[u] as number u of the result. */
 static enum tfd_code copy_items(struct tfd_kctx *k,
                                 const struct tfd_unique_items *t, int axis,
@@ -108,6 +124,9 @@ static enum tfd_code copy_items(struct tfd_kctx *k,
         gather_items(tfd_tensor_data(&k->out[0]), t, first, count);
         return TFD_OK;
     }
+    if (dtype == TFD_STRING && t->outer == 1 && t->inner == 1)
+        return copy_string_items(tfd_tensor_data(&k->out[0]),
+                                 tfd_tensor_data(t->x), first, count, st);
     for (int64_t o = 0; o < t->outer; o++)
         for (int64_t u = 0; u < count; u++)
             TFD_TRY(tfd_elements_copy(

@@ -144,14 +144,20 @@ void tfd_unique_items_init(struct tfd_unique_items *t)
     t->exact = plain(t) && loads[t->x->dtype];
 }
 
+static void hash_strings(const struct tfd_hash_key *key,
+                         const struct tfd_tstring *s, int64_t n, uint64_t *keys)
+{
+    for (int64_t i = 0; i < n; i++)
+        keys[i] = hash_string(key, tfd_tstring_view(&s[i]));
+}
+
 void tfd_unique_items_keys(const struct tfd_unique_items *t, int64_t from,
                            int64_t n, uint64_t *keys)
 {
     if (t->exact)
         load_bits(t, tfd_unique_items_run(t, 0, from), n, keys);
     else if (plain(t) && t->x->dtype == TFD_STRING)
-        for (int64_t i = 0; i < n; i++)
-            keys[i] = bits_at(t, tfd_unique_items_run(t, 0, from), i);
+        hash_strings(t->hash_key, tfd_unique_items_run(t, 0, from), n, keys);
     else
         for (int64_t i = 0; i < n; i++)
             keys[i] = hash_of(t, from + i);
