@@ -241,14 +241,32 @@ static void put_tensor(struct tfd_bytes *b, const struct tfd_tensor *t)
     tfd_pb_finish_large(b, mark, likely);
 }
 
+/* What stands around the elements of a large tensor, tag and metadata aside. */
+#define AROUND_SIZE 4096
+
+/* Room for all of a large value at once: for the few bytes behind its elements
+ * they would be moved, and twice as much memory taken. */
+static void make_value_room(struct tfd_bytes *b, size_t likely,
+                            struct tfd_str tag, const struct tfd_str *metadata)
+{
+    size_t size =
+        likely + tag.size + (metadata ? metadata->size : 0) + AROUND_SIZE;
+
+    if (likely >= TAKEN_SIZE_MIN && size <= b->max - b->size &&
+        tfd_bytes_extend(b, size))
+        b->size -= size;
+}
+
 /* A value that is the tensor itself; metadata that is no message is none. */
 static void put_tensor_value(struct tfd_bytes *b, struct tfd_str tag,
                              const struct tfd_tensor *t,
                              const struct tfd_str *metadata)
 {
     const size_t likely = likely_size(t);
-    size_t mark = tfd_pb_begin_large(b, tensorflow_Summary_value_tag, likely);
+    size_t mark;
 
+    make_value_room(b, likely, tag, metadata);
+    mark = tfd_pb_begin_large(b, tensorflow_Summary_value_tag, likely);
     tfd_pb_put_str(b, VALUE_TAG(tag), tag);
     put_tensor(b, t);
     if (metadata)
