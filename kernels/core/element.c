@@ -6,7 +6,7 @@
 #include "common/thread/halt.h"
 #include "common/base/variant.h"
 #include "kernels/layout/box.h"
-#include "kernels/vector/simd.h"
+#include "kernels/layout/box_runs.h"
 
 #include <string.h>
 
@@ -112,46 +112,18 @@ enum tfd_code tfd_elements_copy(enum tfd_dtype dtype, void *dst,
             to[i] = from[i * stride];                                  \
     }
 
-/* What is filled: elements of y, each as *value. */
-struct filling {
-    void *y;
-    const void *value;
-};
-
-#define FILL(T)                               \
-    TFD_SIMD_LOOP(fill_##T)                   \
-    {                                         \
-        const struct filling *f = arg;        \
-        const T v = *(const T *)f->value;     \
-        T *y = f->y;                          \
-                                              \
-        for (int64_t i = begin; i < end; i++) \
-            y[i] = v;                         \
-    }                                         \
-    TFD_SIMD_CLONES(fill_##T)
-
 GATHER(uint8_t)
 GATHER(uint16_t)
 GATHER(uint32_t)
 GATHER(uint64_t)
 GATHER(tfd_complex128)
 
-FILL(uint8_t)
-FILL(uint16_t)
-FILL(uint32_t)
-FILL(uint64_t)
-FILL(tfd_complex128)
-
 static const struct {
     size_t size;
     void (*gather)(void *dst, const void *src, int64_t stride, int64_t n);
-    tfd_range_fn *fill; /* of a struct filling */
 } widths[] = {
-    {1, gather_uint8_t, fill_uint8_t},
-    {2, gather_uint16_t, fill_uint16_t},
-    {4, gather_uint32_t, fill_uint32_t},
-    {8, gather_uint64_t, fill_uint64_t},
-    {16, gather_tfd_complex128, fill_tfd_complex128},
+    {1, gather_uint8_t},  {2, gather_uint16_t},        {4, gather_uint32_t},
+    {8, gather_uint64_t}, {16, gather_tfd_complex128},
 };
 
 static int width_of(enum tfd_dtype dtype)
@@ -191,17 +163,20 @@ enum tfd_code tfd_elements_fill(enum tfd_dtype dtype, void *dst,
                                 const void *value, int64_t n,
                                 struct tfd_status *st)
 {
+    const size_t size = tfd_dtype_size(dtype);
+    tfd_box_loop *fill;
+
     if (n <= 0)
         return TFD_OK;
     if (!tfd_dtype_is_pod(dtype))
         return copy_each(dtype, dst, value, 0, n, st);
+    fill = tfd_box_same_of((int64_t)size);
     for (int64_t i = 0; i < n && !tfd_halted();) {
-        int64_t block = next_block(n - i, tfd_dtype_size(dtype));
+        const struct tfd_box_nest row = {.rows = 1,
+                                         .count = next_block(n - i, size)};
 
-        struct filling f = {tfd_element_at(dst, dtype, i), value};
-
-        widths[width_of(dtype)].fill(&f, 0, block);
-        i += block;
+        fill(&row, tfd_element_at(dst, dtype, i), value);
+        i += row.count;
     }
     return TFD_OK;
 }

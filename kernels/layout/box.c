@@ -10,6 +10,7 @@
 
 #include "common/thread/halt.h"
 #include "kernels/layout/box_loops.h"
+#include "kernels/layout/box_runs.h"
 
 #include <assert.h>
 
@@ -296,6 +297,21 @@ static void choose_turns(struct plan *p, tfd_box_loop **loop)
     }
 }
 
+/* Whole runs, all of one length, are found their loop once. */
+static void take_run(struct plan *p)
+{
+    struct tfd_box_nest *n = &p->nest;
+    const int64_t size = p->box.size;
+
+    if (p->turns || p->splits || n->to != size || n->from != size)
+        return;
+    for (int i = 0; i < p->counters; i++)
+        if (p->counter[i].cut == &n->count)
+            return;
+    n->count *= size;
+    p->loop = tfd_box_run_of(n->count);
+}
+
 static void plan_box(struct plan *p, const struct tfd_box *box, void *to,
                      const void *from)
 {
@@ -323,6 +339,7 @@ static void plan_box(struct plan *p, const struct tfd_box *box, void *to,
     }
     p->loop = loop ? loop : tfd_box_loop_of(&p->nest, b->size);
     make_counters(p);
+    take_run(p);
     if (p->turns && p->counters > 0) {
         p->nest.far = bytes_of(b) >= FAR_SIZE;
         p->nest.next_to = p->counter[p->counters - 1].to;
@@ -350,19 +367,38 @@ static void seek(const struct plan *p, int64_t unit, struct place *place)
     }
 }
 
-static void step(const struct plan *p, struct place *place)
+/* So many nests further, of which no counter but the last has counted. */
+static void step(const struct plan *p, struct place *place, int64_t nests)
 {
-    for (int i = p->counters - 1; i >= 0; i--) {
+    for (int i = p->counters - 1; i >= 0; i--, nests = 1) {
         const struct counter *c = &p->counter[i];
 
-        place->to += c->to;
-        place->from += c->from;
-        if (++place->at[i] < c->end)
+        place->to += nests * c->to;
+        place->from += nests * c->from;
+        place->at[i] += nests;
+        if (place->at[i] < c->end)
             return;
         place->to -= c->end * c->to;
         place->from -= c->end * c->from;
         place->at[i] = 0;
     }
+}
+
+#define NESTS_MAX 64 /* between two looks at halt.h */
+
+/* How many nests from this one on are alike and counted by the last counter. */
+static int64_t nests_alike(const struct plan *p, const struct place *place,
+                           int64_t most, const struct counter **last)
+{
+    static const struct counter none;
+    int64_t left;
+
+    *last = p->counters ? &p->counter[p->counters - 1] : &none;
+    if (!p->counters || (*last)->cut)
+        return 1;
+    left = (*last)->end - place->at[p->counters - 1];
+    most = most < NESTS_MAX ? most : NESTS_MAX;
+    return left < most ? left : most;
 }
 
 /* What n has of the rows and columns of which pieces are counted.  Nothing is
@@ -392,13 +428,17 @@ static void copy_units(void *arg, int64_t begin, int64_t end)
 {
     const struct plan *p = arg;
     struct tfd_box_nest n = p->nest;
+    const struct counter *last;
     struct place place;
 
     seek(p, begin, &place);
-    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+    for (int64_t i = begin, nests; i < end && !tfd_halted(); i += nests) {
         cut_nest(p, &place, &n);
-        p->loop(&n, p->to + place.to, p->from + place.from);
-        step(p, &place);
+        nests = nests_alike(p, &place, end - i, &last);
+        for (int64_t j = 0; j < nests; j++)
+            p->loop(&n, p->to + place.to + j * last->to,
+                    p->from + place.from + j * last->from);
+        step(p, &place, nests);
     }
     if (p->nest.far)
         tfd_box_turn_end();
@@ -409,11 +449,12 @@ static int64_t cost_of_bytes(const struct plan *p, int64_t bytes)
 {
     const struct tfd_box *b = &p->box;
     const int last = b->rank - 1;
+    const int64_t run = b->dim[last] * b->size;
     const bool runs = b->to[last] == b->size &&
                       (b->from[last] == b->size || b->from[last] == 0);
 
     if (runs)
-        return 2 * bytes + bytes / (p->nest.count * b->size) * RUN_COST;
+        return 2 * bytes + bytes / run * RUN_COST;
     return 2 * bytes + bytes / b->size * ITEM_COST;
 }
 

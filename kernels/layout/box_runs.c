@@ -19,11 +19,19 @@
 
 /* ---- Runs ---------------------------------------------------------------- */
 
-/* Rows that are written later are asked for meanwhile: they often have gaps,
+/* Rows that are written later are asked for meanwhile where they have gaps,
  * which no processor foresees.  A row that is not there is no harm. */
 #define ROWS_AHEAD 12
 #define AHEAD_MAX 256 /* bytes of a row that are all asked for */
 #define LINE_SIZE 64
+
+/* Bytes of such a row. */
+INLINE ptrdiff_t asked_ahead(const struct tfd_box_nest *n, ptrdiff_t half)
+{
+    if (half < 32 || n->row_to == n->count)
+        return 0;
+    return n->count <= AHEAD_MAX ? n->count : half;
+}
 
 /* Of `times` to 2 * `times` items of a type: so many from the first byte on,
  * and so many up to the last. */
@@ -33,9 +41,7 @@
     {                                                                        \
         const ptrdiff_t size = (ptrdiff_t)sizeof(type), half = (times)*size; \
         const ptrdiff_t end = n->count - half;                               \
-        const ptrdiff_t ahead = half < 32               ? 0                  \
-                                : n->count <= AHEAD_MAX ? n->count           \
-                                                        : half;              \
+        const ptrdiff_t ahead = asked_ahead(n, half);                        \
                                                                              \
         for (int64_t o = 0; o < n->rows; o++) {                              \
             const char *x = from + o * n->row_from;                          \
@@ -94,13 +100,32 @@ static void run_long(const struct tfd_box_nest *n, char *to, const char *from)
 RUN_LOOP(avx2, avx2_run63, item32, 1)  /* 32 to 64 bytes */
 RUN_LOOP(avx2, avx2_run127, item32, 2) /* 64 to 128 */
 RUN_LOOP(avx2, avx2_run255, item32, 4) /* 128 to 256 */
+
+/* Stores to whole vectors in between: half of the others are to two lines. */
+TARGET_avx2 static void avx2_run_more(const struct tfd_box_nest *n, char *to,
+                                      const char *from)
+{
+    const ptrdiff_t size = (ptrdiff_t)sizeof(item32), end = n->count - size;
+
+    for (int64_t o = 0; o < n->rows; o++) {
+        const char *x = from + o * n->row_from;
+        char *y = to + o * n->row_to;
+        const item32 head = OF(item32, x, 0), tail = OF(item32, x, end);
+
+        AT(item32, y, 0) = head;
+        for (ptrdiff_t i = (ptrdiff_t)(-(uintptr_t)y % sizeof(item32)); i < end;
+             i += size)
+            AT(item32, y, i) = OF(item32, x, i);
+        AT(item32, y, end) = tail;
+    }
+}
 #endif
 
 /* Of runs up to these bytes; for any processor, and for one with AVX2. */
 static const struct run_row {
     int64_t most;
     tfd_box_loop *loop;
-} runs[][9] = {
+} runs[][10] = {
     {{1, run1},
      {4, run3},
      {8, run7},
@@ -119,6 +144,7 @@ static const struct run_row {
      {64, avx2_run63},
      {128, avx2_run127},
      {256, avx2_run255},
+     {2048, avx2_run_more},
      {INT64_MAX, run_long}},
 #endif
 };
@@ -133,18 +159,24 @@ static int this_processor(void)
 #endif
 }
 
+tfd_box_loop *tfd_box_run_of(int64_t bytes)
+{
+    const struct run_row *r = runs[this_processor()];
+
+    while (bytes > r->most)
+        r++;
+    return r->loop;
+}
+
 void tfd_box_run(const struct tfd_box_nest *n, int64_t size, char *to,
                  const char *from)
 {
-    const struct run_row *r = runs[this_processor()];
     const struct tfd_box_nest bytes = {.rows = n->rows,
                                        .row_to = n->row_to,
                                        .row_from = n->row_from,
                                        .count = n->count * size};
 
-    while (bytes.count > r->most)
-        r++;
-    r->loop(&bytes, to, from);
+    tfd_box_run_of(bytes.count)(&bytes, to, from);
 }
 
 /* ---- Copies of one element ----------------------------------------------- */
@@ -198,6 +230,29 @@ FILL_ENDS(8, p[0])
 FILL_ENDS(16, p)
 FILL_ENDS(32, ((item32){p[0], p[1], p[0], p[1]}))
 
+/* Of 128 bytes and more: as a call for each set, and in steps so long that it
+ * does not matter where in a line of instructions the loop comes to lie. */
+#define LONG_FILL 128
+#define FILL_LONG(set)                                                  \
+    TARGET_##set static __attribute__((noinline)) void fill_long_##set( \
+        char *y, ptrdiff_t bytes, item16 p)                             \
+    {                                                                   \
+        const item32 item = {p[0], p[1], p[0], p[1]};                   \
+        const ptrdiff_t end = bytes - LONG_FILL;                        \
+                                                                        \
+        for (ptrdiff_t i = 0; i < end; i += LONG_FILL)                  \
+            for (int part = 0; part < LONG_FILL; part += 32)            \
+                AT(item32, y, i + part) = item;                         \
+        for (int part = 0; part < LONG_FILL; part += 32)                \
+            AT(item32, y, end + part) = item;                           \
+    }
+
+FILL_LONG(base)
+#if defined(__x86_64__)
+FILL_LONG(avx2)
+#endif
+
+/* Of fewer. */
 INLINE void fill_row(char *y, ptrdiff_t bytes, item16 p)
 {
     if (bytes >= 32)
@@ -218,9 +273,17 @@ INLINE void fill_row(char *y, ptrdiff_t bytes, item16 p)
     TARGET_##set static void set##_same##size(const struct tfd_box_nest *n, \
                                               char *to, const char *from)   \
     {                                                                       \
-        for (int64_t o = 0; o < n->rows; o++)                               \
-            fill_row(to + o * n->row_to, n->count * (size),                 \
-                     pattern##size(from + o * n->row_from));                \
+        const ptrdiff_t bytes = n->count * (size);                          \
+                                                                            \
+        for (int64_t o = 0; o < n->rows; o++) {                             \
+            const item16 p = pattern##size(from + o * n->row_from);         \
+            char *y = to + o * n->row_to;                                   \
+                                                                            \
+            if (bytes >= LONG_FILL)                                         \
+                fill_long_##set(y, bytes, p);                               \
+            else                                                            \
+                fill_row(y, bytes, p);                                      \
+        }                                                                   \
     }
 
 #define SAME_LOOPS(X, set) \

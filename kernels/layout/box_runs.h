@@ -17,6 +17,8 @@
  * places. */
 void tfd_box_run(const struct tfd_box_nest *n, int64_t size, char *to,
                  const char *from);
+/* What does that for nests whose count is of bytes, as many as these. */
+tfd_box_loop *tfd_box_run_of(int64_t bytes);
 
 /* For rows of copies of one element: those of its size. */
 tfd_box_loop *tfd_box_same_of(int64_t size);
