@@ -1,16 +1,22 @@
 /*
  * pad.c - tensors with a border: Pad, PadV2 (of zeros, of a value).
  *
- * The borders of the result and its middle, which is the input, are boxes
- * (box.h), so that long rows are written once.
+ * The result is written in its order, once: rows of the border as a whole, and
+ * the others some at a time, the gaps between rows of the input and then these,
+ * while they are in the first cache.
  */
 #include "kernels/array/pad.h"
 
+#include "common/thread/halt.h"
 #include "kernels/layout/box.h"
+#include "kernels/layout/box_runs.h"
+#include "kernels/layout/lines.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/array/slice_grad.h"
+
+#include <string.h>
 
 /* ---- Paddings ------------------------------------------------------------ */
 
@@ -73,6 +79,8 @@ static enum tfd_code fill_all(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
+/* ---- Long rows ----------------------------------------------------------- */
+
 /* `width` places of dimension d from `at` on: wide as the output in the
  * dimensions behind, and as the input in those before. */
 static void fill_border(struct tfd_kctx *k, const struct tfd_pad *p, int d,
@@ -102,36 +110,198 @@ static void fill_border(struct tfd_kctx *k, const struct tfd_pad *p, int d,
                  k->in_count > 2 ? tfd_tensor_data(&k->in[2]) : zeros);
 }
 
-/* Bytes of a row of the input, below which all of the result is filled, which
- * is quicker than a border for every row. */
-#define SHORT_ROW_SIZE 64
-
-static bool rows_are_short(const struct tfd_tensor *x)
+/* All of the border and of the middle are boxes (box.h). */
+static enum tfd_code pad_boxes(struct tfd_kctx *k, const struct tfd_pad *p,
+                               struct tfd_status *st)
 {
-    const int last = x->shape.rank - 1;
+    const struct tfd_tensor *x = &k->in[0];
+    const struct tfd_shape *y = &k->out[0].shape;
+    int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], offset = 0;
 
-    return last > 0 && x->shape.dim[last] * (int64_t)tfd_dtype_size(x->dtype) <
-                           SHORT_ROW_SIZE;
+    if (tfd_dtype_is_pod(x->dtype))
+        for (int d = 0; d < y->rank; d++) {
+            const int64_t end = p->before[d] + x->shape.dim[d];
+
+            fill_border(k, p, d, 0, p->before[d]);
+            fill_border(k, p, d, end, y->dim[d] - end);
+        }
+    tfd_element_strides(y, to);
+    tfd_element_strides(&x->shape, from);
+    for (int d = 0; d < y->rank; d++)
+        offset += p->before[d] * to[d];
+    return tfd_elements_box(
+        k, x->dtype, &x->shape,
+        tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset), to,
+        tfd_tensor_data(x), from, st);
 }
 
-static enum tfd_code fill_padding(struct tfd_kctx *k, const struct tfd_pad *p,
-                                  struct tfd_status *st)
+/* ---- Rows ---------------------------------------------------------------- */
+
+/* Of numbers, all in bytes but `rank` and the numbers of rows.  Dimensions are
+ * joined where the inner one has no border. */
+#define ROW_COST 64 /* of beginning one, in bytes */
+
+struct padding {
+    int rank; /* at least 1 */
+    int64_t dim[TFD_RANK_MAX], before[TFD_RANK_MAX], after[TFD_RANK_MAX];
+    int64_t size; /* of an element, as all numbers of the last dimension */
+    int64_t row;  /* of the result */
+    const char *x, *value;
+    char *y;
+    bool past; /* the caches (lines.h) */
+};
+
+static void join_dims(struct padding *d, const struct tfd_shape *x,
+                      const struct tfd_pad *p)
 {
-    const struct tfd_shape *x = &k->in[0].shape, *y = &k->out[0].shape;
+    int64_t inner = d->size;
+    int at = TFD_RANK_MAX;
 
-    if (!tfd_dtype_is_pod(k->out[0].dtype))
-        return fill_all(k, st);
-    if (rows_are_short(&k->in[0])) {
-        fill_border(k, p, 0, 0, y->dim[0]);
-        return TFD_OK;
+    for (int i = x->rank - 1; i >= 0; i--) {
+        inner *= x->dim[i];
+        if (i > 0 && !p->before[i] && !p->after[i])
+            continue;
+        at--;
+        d->dim[at] = inner;
+        d->before[at] = inner / x->dim[i] * p->before[i];
+        d->after[at] = inner / x->dim[i] * p->after[i];
+        inner = 1;
     }
-    for (int d = 0; d < y->rank; d++) {
-        const int64_t end = p->before[d] + x->dim[d];
+    d->rank = TFD_RANK_MAX - at;
+    memmove(d->dim, d->dim + at, (size_t)d->rank * sizeof(*d->dim));
+    memmove(d->before, d->before + at, (size_t)d->rank * sizeof(*d->dim));
+    memmove(d->after, d->after + at, (size_t)d->rank * sizeof(*d->dim));
+    d->row =
+        d->before[d->rank - 1] + d->dim[d->rank - 1] + d->after[d->rank - 1];
+}
 
-        fill_border(k, p, d, 0, p->before[d]);
-        fill_border(k, p, d, end, y->dim[d] - end);
+/* `rows` runs of `bytes` bytes, a row of the result from each to the next: from
+ * x, where they are one behind the other, or of the value. */
+static void put_runs(const struct padding *d, int64_t rows, int64_t bytes,
+                     char *y, const char *x)
+{
+    const struct tfd_box_nest n = {.rows = rows,
+                                   .row_to = d->row,
+                                   .row_from = x ? bytes : 0,
+                                   .count = bytes / d->size};
+
+    if (rows <= 0 || bytes == 0)
+        return;
+    if (x)
+        tfd_box_run(&n, d->size, y, x);
+    else
+        tfd_box_same_of(d->size)(&n, y, d->value);
+}
+
+/* Bytes of a row of x, below which all is filled, which is quicker than a gap
+ * for every row. */
+#define SHORT_SIZE 64
+
+/* Rows of the result that have rows of x, from x on. */
+static void pad_some(const struct padding *d, int64_t rows, char *y,
+                     const char *x)
+{
+    const int last = d->rank - 1;
+    const int64_t before = d->before[last], dim = d->dim[last];
+    const int64_t after = d->after[last], end = before + dim;
+
+    if (dim < SHORT_SIZE) {
+        const struct tfd_box_nest all = {.rows = 1,
+                                         .count = rows * d->row / d->size};
+
+        tfd_box_same_of(d->size)(&all, y, d->value);
+        put_runs(d, rows, dim, y + before, x);
+        return;
     }
-    return TFD_OK;
+    put_runs(d, rows, dim, y + before, x);
+    put_runs(d, 1, before, y, NULL);
+    put_runs(d, rows - 1, after + before, y + end, NULL);
+    put_runs(d, 1, after, y + (rows - 1) * d->row + end, NULL);
+}
+
+/* Rows of the result: of x, or of the border where x is NULL. */
+static void put_block(const struct padding *d, int64_t rows, char *y,
+                      const char *x)
+{
+    _Alignas(64) char place[TFD_LINES_PLACE];
+    char *to = d->past ? tfd_lines_block(place, y) : y;
+
+    if (x)
+        pad_some(d, rows, to, x);
+    else
+        put_runs(d, rows, d->row, to, NULL);
+    if (d->past)
+        tfd_lines_put(y, to, rows * d->row);
+}
+
+/* How many rows from `row` on, at most `most`, are of one kind; *from: where in
+ * x the first one is, or -1. */
+static int64_t rows_alike(const struct padding *d, int64_t row, int64_t most,
+                          int64_t *from)
+{
+    const int last = d->rank - 1;
+    int64_t step = d->dim[last], alike = INT64_MAX;
+
+    *from = 0;
+    for (int i = last - 1; i >= 0; i--) {
+        const int64_t begin = d->before[i], end = begin + d->dim[i];
+        const int64_t at = row % (end + d->after[i]);
+
+        row /= end + d->after[i];
+        if (at < begin || at >= end)
+            *from = -1;
+        if (i == last - 1)
+            alike = at < begin ? begin - at
+                    : at < end ? end - at
+                               : end + d->after[i] - at;
+        if (*from >= 0)
+            *from += (at - begin) * step;
+        step *= d->dim[i];
+    }
+    return alike < most ? alike : most;
+}
+
+static void pad_rows(void *arg, int64_t begin, int64_t end)
+{
+    const struct padding *d = arg;
+    const int64_t fit = TFD_LINES_SIZE / d->row;
+
+    while (begin < end && !tfd_halted()) {
+        int64_t from, left = rows_alike(d, begin, end - begin, &from);
+        char *y = d->y + begin * d->row;
+
+        begin += left;
+        for (int64_t n; left > 0 && !tfd_halted(); left -= n) {
+            n = left < fit ? left : fit;
+            put_block(d, n, y, from < 0 ? NULL : d->x + from);
+            y += n * d->row;
+            from += from < 0 ? 0 : n * d->dim[d->rank - 1];
+        }
+    }
+    if (d->past)
+        tfd_lines_end();
+}
+
+/* False: rows are too long for that. */
+static bool pad_numbers(struct tfd_kctx *k, const struct tfd_pad *p)
+{
+    static const char zeros[16];
+    const struct tfd_tensor *x = &k->in[0], *y = &k->out[0];
+    const int64_t size = (int64_t)tfd_dtype_size(x->dtype);
+    const int64_t bytes = tfd_tensor_elements(y) * size;
+    struct padding d = {.size = size,
+                        .x = tfd_tensor_data(x),
+                        .y = tfd_tensor_data(y),
+                        .value = k->in_count > 2 ? tfd_tensor_data(&k->in[2])
+                                                 : zeros};
+
+    join_dims(&d, &x->shape, p);
+    if (d.row > TFD_LINES_SIZE)
+        return false;
+    d.past = tfd_lines_worth(bytes, tfd_tensor_elements(x) * size);
+    tfd_kctx_parallel_bytes(k, bytes / d.row, 2 * (int)d.row + ROW_COST,
+                            pad_rows, &d);
+    return true;
 }
 
 enum tfd_code tfd_pad_begin(struct tfd_kctx *k, struct tfd_pad *p, bool *done,
@@ -154,26 +324,17 @@ enum tfd_code tfd_pad_begin(struct tfd_kctx *k, struct tfd_pad *p, bool *done,
 static enum tfd_code pad_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
-    int64_t to[TFD_RANK_MAX], from[TFD_RANK_MAX], offset = 0;
-    struct tfd_shape out;
     struct tfd_pad p;
     bool done;
 
     TFD_TRY(tfd_pad_begin(k, &p, &done, st));
-    out = k->out[0].shape;
-    if (done || tfd_shape_elements(&out) == 0)
+    if (done || tfd_tensor_elements(&k->out[0]) == 0)
         return TFD_OK;
-    TFD_TRY(fill_padding(k, &p, st));
-    if (tfd_tensor_elements(x) == 0)
+    if (!tfd_dtype_is_pod(x->dtype) || tfd_tensor_elements(x) == 0)
+        TFD_TRY(fill_all(k, st));
+    else if (pad_numbers(k, &p))
         return TFD_OK;
-    tfd_element_strides(&out, to);
-    tfd_element_strides(&x->shape, from);
-    for (int d = 0; d < out.rank; d++)
-        offset += p.before[d] * to[d];
-    return tfd_elements_box(
-        k, x->dtype, &x->shape,
-        tfd_element_at(tfd_tensor_data(&k->out[0]), x->dtype, offset), to,
-        tfd_tensor_data(x), from, st);
+    return tfd_tensor_elements(x) ? pad_boxes(k, &p, st) : TFD_OK;
 }
 
 /* ---- Shape --------------------------------------------------------------- */

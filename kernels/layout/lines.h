@@ -1,0 +1,39 @@
+/*
+ * lines.h - large results written past the caches: a result is made block by
+ * block in a place of its own, whatever the lengths of its pieces, and goes to
+ * memory in whole lines, none of which is read before it is written.
+ *
+ *     _Alignas(64) char place[TFD_LINES_PLACE];
+ *     char *block = tfd_lines_block(place, to);
+ *
+ *     (make `size` bytes at block, at most TFD_LINES_SIZE)
+ *     tfd_lines_put(to, block, size);
+ *     ...
+ *     tfd_lines_end();
+ *
+ * Threads: any; each has its own place.
+ */
+#ifndef TFD_KERNELS_LINES_H
+#define TFD_KERNELS_LINES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TFD_LINES_SIZE 8192
+#define TFD_LINES_PLACE (TFD_LINES_SIZE + 64)
+
+/* Whether a result of so many bytes, made of so many, is better written so:
+ * together they are more than the last cache keeps. */
+bool tfd_lines_worth(int64_t to, int64_t from);
+
+/* Where in the place what goes to `to` is made: as far from a line's begin. */
+static inline char *tfd_lines_block(char *place, const void *to)
+{
+    return place + (uintptr_t)to % 64;
+}
+
+void tfd_lines_put(char *to, const char *block, int64_t size);
+/* After a thread's last one. */
+void tfd_lines_end(void);
+
+#endif
