@@ -4,7 +4,9 @@
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
 #include "kernels/layout/box.h"
+#include "kernels/layout/box_runs.h"
 #include "kernels/layout/columns.h"
+#include "kernels/layout/lines.h"
 #include "kernels/core/element.h"
 
 #include <limits.h>
@@ -107,6 +109,7 @@ struct parts {
     int64_t outer, row; /* rows, and bytes of one of the whole */
     char *whole;
     bool join, columns; /* each is one narrow element of a row */
+    bool past;          /* the caches (lines.h) */
 };
 
 static int64_t bytes_of(const struct tfd_tensor *t)
@@ -114,17 +117,29 @@ static int64_t bytes_of(const struct tfd_tensor *t)
     return tfd_tensor_elements(t) * (int64_t)tfd_dtype_size(t->dtype);
 }
 
+#define WIDE_SIZE 16 /* up to here a run may be one element */
+
 static void move_part(const struct parts *p, const struct tfd_tensor *part,
                       char *whole, int64_t first, int64_t rows)
 {
     const int64_t run = bytes_of(part) / p->outer;
     char *own = (char *)tfd_tensor_data(part) + first * run;
+    const struct tfd_box_nest n = {.rows = rows,
+                                   .row_to = p->join ? p->row : run,
+                                   .row_from = p->join ? run : p->row,
+                                   .count = run};
+    char *to = p->join ? whole : own;
+    const char *from = p->join ? own : whole;
     struct tfd_box box;
 
+    if (run > WIDE_SIZE) {
+        tfd_box_run_of(run)(&n, to, from);
+        return;
+    }
     tfd_box_init(&box, 1);
-    tfd_box_add(&box, rows, p->join ? p->row : run, p->join ? run : p->row);
+    tfd_box_add(&box, rows, n.row_to, n.row_from);
     tfd_box_add(&box, run, 1, 1);
-    tfd_box_copy(NULL, &box, p->join ? whole : own, p->join ? own : whole);
+    tfd_box_copy(NULL, &box, to, from);
 }
 
 static bool are_columns(const struct parts *p)
@@ -154,10 +169,10 @@ static void move_columns(const struct parts *p, int64_t first, int64_t rows)
         tfd_columns_part(&c);
 }
 
-static void move_parts(const struct parts *p, int64_t first, int64_t rows)
+/* whole: the first of the rows, or where it is made. */
+static void move_parts(const struct parts *p, char *whole, int64_t first,
+                       int64_t rows)
 {
-    char *whole = p->whole + first * p->row;
-
     for (int i = 0; i < p->count; i++) {
         if (tfd_tensor_elements(&p->part[i]) == 0)
             continue;
@@ -166,19 +181,35 @@ static void move_parts(const struct parts *p, int64_t first, int64_t rows)
     }
 }
 
+/* Some rows of the whole, which go past the caches. */
+static void join_past(const struct parts *p, int64_t first, int64_t rows)
+{
+    _Alignas(64) char place[TFD_LINES_PLACE];
+    char *to = p->whole + first * p->row;
+    char *block = tfd_lines_block(place, to);
+
+    move_parts(p, block, first, rows);
+    tfd_lines_put(to, block, rows * p->row);
+}
+
 static void move_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct parts *p = arg;
-    const int64_t most = p->row < BLOCK_SIZE ? BLOCK_SIZE / p->row : 1;
+    const int64_t block = p->past ? TFD_LINES_SIZE : BLOCK_SIZE;
+    const int64_t most = p->row < block ? block / p->row : 1;
 
     for (int64_t i = begin; i < end && !tfd_halted(); i += most) {
         const int64_t rows = end - i < most ? end - i : most;
 
         if (p->columns)
             move_columns(p, i, rows);
+        else if (p->past)
+            join_past(p, i, rows);
         else
-            move_parts(p, i, rows);
+            move_parts(p, p->whole + i * p->row, i, rows);
     }
+    if (p->past)
+        tfd_lines_end();
 }
 
 static bool by_rows(const struct tfd_kctx *k, int out, enum tfd_dtype dtype,
@@ -199,6 +230,8 @@ static void move_all(struct tfd_kctx *k, const struct tfd_tensor *whole,
     p->whole = tfd_tensor_data(whole);
     p->row = size / p->outer;
     p->columns = are_columns(p);
+    p->past = p->join && !p->columns && p->row <= TFD_LINES_SIZE &&
+              tfd_lines_worth(size, size);
     cost = 2 * p->row + (p->columns ? 0 : (int64_t)p->count * RUN_SIZE);
     tfd_kctx_parallel_bytes(k, p->outer, cost < INT_MAX ? (int)cost : INT_MAX,
                             move_rows, p);
