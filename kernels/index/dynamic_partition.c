@@ -5,11 +5,14 @@
  * One pass counts, which gives the outputs their sizes and finds numbers out of
  * range; a second copies, run by run of rows that go to the same output.
  */
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/core/outputs.h"
+#include "kernels/layout/box_runs.h"
+#include "kernels/layout/lines.h"
 #include "kernels/layout/rows.h"
 #include "kernels/index/scatter.h"
 
@@ -77,6 +80,43 @@ static void put_elements(struct tfd_kctx *k, void **next)
                            tfd_tensor_elements(x), next);
 }
 
+#define ROW_MAX (1 << 16) /* bytes, between two looks at halt.h */
+
+/* Rows of several, of numbers: by the loop that moves so many bytes, or past
+ * the caches.  False: they are too long for that. */
+static bool put_wide_rows(struct tfd_kctx *k, void **next)
+{
+    const int32_t *number = tfd_tensor_data(&k->in[1]);
+    const int64_t n = tfd_tensor_elements(&k->in[1]);
+    const int64_t all = tfd_tensor_elements(&k->in[0]) *
+                        (int64_t)tfd_dtype_size(k->in[0].dtype);
+    const char *from = tfd_tensor_data(&k->in[0]);
+    struct tfd_box_nest row = {.rows = 1, .count = n ? all / n : 0};
+    tfd_box_loop *loop = tfd_box_run_of(row.count);
+    bool past = tfd_lines_worth(all, all);
+
+    if (row.count > ROW_MAX)
+        return false;
+    for (int i = 0; i < k->out_count; i++) {
+        next[i] = tfd_tensor_data(&k->out[i]);
+        past =
+            past && tfd_rows_streams((size_t)all, next[i], (size_t)row.count);
+    }
+    for (int64_t i = 0; row.count && i < n && !tfd_halted(); i++) {
+        char *to = next[number[i]];
+
+        if (past)
+            tfd_rows_stream(to, from, (size_t)row.count);
+        else
+            loop(&row, to, from);
+        next[number[i]] = to + row.count;
+        from += row.count;
+    }
+    if (past)
+        tfd_rows_streamed();
+    return true;
+}
+
 enum tfd_code tfd_dynamic_partition_outputs(struct tfd_kctx *k,
                                             const int64_t *count,
                                             struct tfd_status *st)
@@ -137,25 +177,30 @@ enum tfd_code tfd_dynamic_partition_check(const struct tfd_kctx *k,
                     tfd_shape_text(x, data), tfd_shape_text(numbers, text));
 }
 
+#define FEW_OUTPUTS 16 /* whose counters need no memory */
+
 static enum tfd_code partition(struct tfd_kctx *k, struct tfd_status *st)
 {
-    int64_t *count;
+    int64_t few[2 * FEW_OUTPUTS] = {0}, *count = few;
+    bool numbers = tfd_dtype_is_pod(k->in[0].dtype);
     enum tfd_code rc;
 
     TFD_TRY(tfd_dynamic_partition_check(k, st));
-    count = calloc((size_t)k->out_count, 2 * sizeof(*count));
+    if (k->out_count > FEW_OUTPUTS)
+        count = calloc((size_t)k->out_count, 2 * sizeof(*count));
     if (!count)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "no memory for %d counters",
                         k->out_count);
     rc = count_rows(&k->in[1], k->out_count, count, st);
     if (rc == TFD_OK)
         rc = tfd_dynamic_partition_outputs(k, count, st);
-    if (rc == TFD_OK && tfd_dtype_is_pod(k->in[0].dtype) &&
-        k->in[0].shape.rank == k->in[1].shape.rank)
+    if (rc == TFD_OK && numbers && k->in[0].shape.rank == k->in[1].shape.rank)
         put_elements(k, (void **)(count + k->out_count));
-    else if (rc == TFD_OK)
+    else if (rc == TFD_OK &&
+             !(numbers && put_wide_rows(k, (void **)(count + k->out_count))))
         rc = copy_to_partitions(k, count + k->out_count, st);
-    free(count);
+    if (count != few)
+        free(count);
     return rc;
 }
 

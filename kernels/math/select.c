@@ -18,6 +18,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/core/outputs.h"
+#include "kernels/layout/lines.h"
 #include "kernels/layout/rows.h"
 
 #include <string.h>
@@ -136,7 +137,11 @@ static void take_rows(const struct rows *rows, int64_t begin, int64_t end)
     }
 }
 
-#define ROWS_AHEAD 8 /* one is moved while another is fetched */
+#define FAR_SIZE \
+    (10 << 20) /* a result that caches do not hold with its sides */
+#define PAST_SIZE \
+    (24 << 20)        /* one that is better written past the last cache */
+#define ROWS_AHEAD 16 /* one is moved while another is fetched */
 #define FETCH_SIZE_MAX 512
 #define LINE_SIZE 64
 
@@ -158,8 +163,10 @@ static void take_listed(const struct rows *rows, int64_t begin, int64_t end)
 {
     const size_t size =
         tfd_dtype_size(rows->row.dtype) * (size_t)rows->plan->row_size;
-    const bool far =
-        tfd_rows_streams((size_t)rows->plan->rows * size, rows->row.y, size);
+    const size_t all = (size_t)rows->plan->rows * size;
+    const bool far = all >= FAR_SIZE;
+    const bool past =
+        all >= PAST_SIZE && tfd_rows_streams(all, rows->row.y, size);
 
     for (int64_t i = begin; i < end; i++) {
         const char *from = chosen_row(rows, i, size);
@@ -174,12 +181,12 @@ static void take_listed(const struct rows *rows, int64_t begin, int64_t end)
         }
         if (from == y) /* the result may take an input's place */
             continue;
-        if (far)
+        if (past)
             tfd_rows_stream(y, from, size);
         else
             memcpy(y, from, size);
     }
-    if (far)
+    if (past)
         tfd_rows_streamed();
 }
 
@@ -207,6 +214,41 @@ static void run_select_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
+/* One row of all, past the caches: block by block (lines.h). */
+static void choose_past(void *arg, int64_t begin, int64_t end)
+{
+    _Alignas(64) char place[TFD_LINES_PLACE];
+    const struct rows *rows = arg;
+    const struct row *r = &rows->row;
+    const int64_t size = (int64_t)tfd_dtype_size(r->dtype);
+    const int64_t most = TFD_LINES_SIZE / size;
+
+    for (int64_t i = begin; i < end; i += most) {
+        const int64_t n = end - i < most ? end - i : most;
+        char *y = (char *)r->y + i * size;
+        struct row some = *r;
+
+        some.c += i;
+        some.t = (const char *)r->t + i * r->t_step * size;
+        some.e = (const char *)r->e + i * r->e_step * size;
+        some.y = tfd_lines_block(place, y);
+        rows->loop(&some, 0, n);
+        tfd_lines_put(y, some.y, n * size);
+    }
+    tfd_lines_end();
+}
+
+/* A condition for every element of a result that takes no input's place. */
+static bool goes_past(const struct rows *rows, int64_t n)
+{
+    const struct row *r = &rows->row;
+    const int64_t size = n * (int64_t)tfd_dtype_size(r->dtype);
+
+    return tfd_dtype_is_pod(r->dtype) && r->c_step && r->y != r->t &&
+           r->y != r->e &&
+           tfd_lines_worth(size, (r->t_step + r->e_step) * size);
+}
+
 #define ROW_COST 400 /* of beginning a row, in bytes */
 
 static void run_select(struct tfd_kctx *k, struct rows *rows)
@@ -215,6 +257,8 @@ static void run_select(struct tfd_kctx *k, struct rows *rows)
 
     if (count == 1 && n <= TFD_ELEMENTWISE_FEW)
         rows->loop(&rows->row, 0, n);
+    else if (count == 1 && goes_past(rows, n))
+        tfd_kctx_parallel(k, n, 1, choose_past, rows);
     else if (count == 1)
         tfd_kctx_parallel(k, n, 1, rows->loop, &rows->row);
     else
