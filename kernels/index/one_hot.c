@@ -112,16 +112,24 @@ static void find_hot_places(const struct tfd_one_hot *h, struct one_hot_at *at,
     }
 }
 
-#define MARK(T)                                                      \
-    static void mark_##T(void *out, const int64_t *place, int64_t n, \
-                         const void *on)                             \
-    {                                                                \
-        const T value = *(const T *)on;                              \
-        T *y = out;                                                  \
-                                                                     \
-        for (int64_t i = 0; i < n; i++)                              \
-            if (place[i] >= 0)                                       \
-                y[place[i]] = value;                                 \
+/* Places of "on", each counted from `step` elements further than the one
+ * before; those below 0 or not below `end` are nowhere. */
+struct hot_places {
+    const int64_t *at;
+    int64_t n, end, step;
+};
+
+#define MARK(T)                                                 \
+    static void mark_##T(void *out, const struct hot_places *p, \
+                         const void *on)                        \
+    {                                                           \
+        const T value = *(const T *)on;                         \
+        const uint64_t end = (uint64_t)p->end;                  \
+        T *y = out;                                             \
+                                                                \
+        for (int64_t i = 0; i < p->n; i++, y += p->step)        \
+            if ((uint64_t)p->at[i] < end)                       \
+                y[p->at[i]] = value;                            \
     }
 
 MARK(uint8_t)
@@ -130,30 +138,31 @@ MARK(uint32_t)
 MARK(uint64_t)
 MARK(tfd_complex128)
 
-static enum tfd_code mark(enum tfd_dtype dtype, void *y, const int64_t *place,
-                          int64_t n, const void *on)
+static enum tfd_code mark(enum tfd_dtype dtype, void *y,
+                          const struct hot_places *p, const void *on)
 {
     switch (tfd_dtype_is_pod(dtype) ? tfd_dtype_size(dtype) : 0) {
     case 1:
-        mark_uint8_t(y, place, n, on);
+        mark_uint8_t(y, p, on);
         return TFD_OK;
     case 2:
-        mark_uint16_t(y, place, n, on);
+        mark_uint16_t(y, p, on);
         return TFD_OK;
     case 4:
-        mark_uint32_t(y, place, n, on);
+        mark_uint32_t(y, p, on);
         return TFD_OK;
     case 8:
-        mark_uint64_t(y, place, n, on);
+        mark_uint64_t(y, p, on);
         return TFD_OK;
     case 16:
-        mark_tfd_complex128(y, place, n, on);
+        mark_tfd_complex128(y, p, on);
         return TFD_OK;
     default:
-        for (int64_t i = 0; i < n; i++)
-            if (place[i] >= 0)
+        for (int64_t i = 0; i < p->n; i++)
+            if ((uint64_t)p->at[i] < (uint64_t)p->end)
                 TFD_TRY(tfd_elements_copy(
-                    dtype, tfd_element_at(y, dtype, place[i]), on, 1, NULL));
+                    dtype, tfd_element_at(y, dtype, i * p->step + p->at[i]), on,
+                    1, NULL));
         return TFD_OK;
     }
 }
@@ -168,7 +177,12 @@ static enum tfd_code one_hot_some(const struct one_hot_job *j, int64_t begin,
     const int64_t row = h->depth * h->inner;
     struct one_hot_at at = {0, begin * row};
     int64_t place[ONE_HOT_BLOCK];
+    struct hot_places p = {.at = place, .end = INT64_MAX};
+    const void *on = tfd_tensor_data(&j->k->in[2]);
     void *y = tfd_tensor_data(&j->k->out[0]);
+
+    if (h->inner == 1)
+        p.end = p.step = h->depth;
 
     TFD_TRY(tfd_elements_fill(dtype, tfd_element_at(y, dtype, begin * row),
                               tfd_tensor_data(&j->k->in[3]),
@@ -178,8 +192,13 @@ static enum tfd_code one_hot_some(const struct one_hot_job *j, int64_t begin,
 
         n = n < ONE_HOT_BLOCK ? n : ONE_HOT_BLOCK;
         read_classes(&j->k->in[0], i, n, place);
+        p.n = n;
+        if (h->inner == 1) {
+            TFD_TRY(mark(dtype, tfd_element_at(y, dtype, i * row), &p, on));
+            continue;
+        }
         find_hot_places(h, &at, n, place);
-        TFD_TRY(mark(dtype, y, place, n, tfd_tensor_data(&j->k->in[2])));
+        TFD_TRY(mark(dtype, y, &p, on));
     }
     return TFD_OK;
 }
