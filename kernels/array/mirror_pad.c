@@ -15,6 +15,7 @@
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
+#include "kernels/layout/lines.h"
 
 #include "common/base/atomic.h"
 #include "common/base/alloc.h"
@@ -75,6 +76,7 @@ struct mirror {
     int64_t edge;
     const void *x;
     void *y;
+    bool past; /* the caches */
     int failed;
 };
 
@@ -94,40 +96,79 @@ static int64_t source_row(const struct mirror *m, int64_t i)
     return row;
 }
 
+/* The border is read from what has been copied, which is near. */
 static enum tfd_code copy_row(const struct mirror *m, const void *x, void *y)
 {
     int last = m->in->rank - 1;
     int64_t n = m->in->dim[last], before = m->p->before[last];
     int64_t after = m->p->after[last];
     enum tfd_dtype t = m->dtype;
+    void *middle = tfd_element_at(y, t, before);
 
+    TFD_TRY(tfd_elements_copy(t, middle, x, n, NULL));
     if (before)
         TFD_TRY(tfd_elements_gather(
             t, y,
-            tfd_element_of(x, t, tfd_mirror_pad_source(0, before, n, m->edge)),
+            tfd_element_of(middle, t,
+                           tfd_mirror_pad_source(0, before, n, m->edge)),
             -1, before, NULL));
     if (after)
         TFD_TRY(tfd_elements_gather(
-            t, tfd_element_at(y, t, before + n),
+            t, tfd_element_at(middle, t, n),
             tfd_element_of(
-                x, t, tfd_mirror_pad_source(before + n, before, n, m->edge)),
+                middle, t,
+                tfd_mirror_pad_source(before + n, before, n, m->edge)),
             -1, after, NULL));
-    return tfd_elements_copy(t, tfd_element_at(y, t, before), x, n, NULL);
+    return TFD_OK;
 }
 
-static void copy_mirrored(void *arg, int64_t begin, int64_t end)
+/* Rows from i on, so many, at y or where they are made. */
+static void mirror_rows(struct mirror *m, int64_t i, int64_t rows, void *y)
 {
-    struct mirror *m = arg;
     int last = m->in->rank - 1;
 
-    for (int64_t i = begin; i < end; i++) {
-        const void *x =
-            tfd_element_of(m->x, m->dtype, source_row(m, i) * m->in->dim[last]);
-        void *y = tfd_element_at(m->y, m->dtype, i * m->out->dim[last]);
+    for (int64_t j = 0; j < rows; j++) {
+        const void *x = tfd_element_of(m->x, m->dtype,
+                                       source_row(m, i + j) * m->in->dim[last]);
 
-        if (copy_row(m, x, y) != TFD_OK)
+        if (copy_row(m, x,
+                     tfd_element_at(y, m->dtype, j * m->out->dim[last])) !=
+            TFD_OK)
             TFD_STORE_RELAXED(&m->failed, 1);
     }
+}
+
+/* Past the caches some at a time (lines.h). */
+static void copy_mirrored(void *arg, int64_t begin, int64_t end)
+{
+    _Alignas(64) char place[TFD_LINES_PLACE];
+    struct mirror *m = arg;
+    const int64_t row = m->out->dim[m->in->rank - 1];
+    const int64_t size = row * (int64_t)tfd_dtype_size(m->dtype);
+
+    if (!m->past) {
+        mirror_rows(m, begin, end - begin,
+                    tfd_element_at(m->y, m->dtype, begin * row));
+        return;
+    }
+    for (int64_t i = begin, n; i < end; i += n) {
+        char *y = (char *)m->y + i * size;
+        char *to = tfd_lines_block(place, y);
+
+        n = end - i < TFD_LINES_SIZE / size ? end - i : TFD_LINES_SIZE / size;
+        mirror_rows(m, i, n, to);
+        tfd_lines_put(y, to, n * size);
+    }
+    tfd_lines_end();
+}
+
+static bool goes_past(const struct mirror *m, int64_t row)
+{
+    const int64_t size = (int64_t)tfd_dtype_size(m->dtype);
+
+    return tfd_dtype_is_pod(m->dtype) && row * size <= TFD_LINES_SIZE &&
+           tfd_lines_worth(tfd_shape_elements(m->out) * size,
+                           tfd_shape_elements(m->in) * size);
 }
 
 static int64_t edge_of(const struct tfd_kctx *k)
@@ -175,6 +216,7 @@ static enum tfd_code mirror_compute(struct tfd_kctx *k, struct tfd_status *st)
     m.x = tfd_tensor_data(&k->in[0]);
     m.y = tfd_tensor_data(&k->out[0]);
     row = out.dim[out.rank - 1];
+    m.past = goes_past(&m, row);
     tfd_kctx_parallel(k, tfd_shape_elements(&out) / row,
                       row < 1000000 ? (int)row + 20 : 1000000, copy_mirrored,
                       &m);
