@@ -165,7 +165,8 @@ static int few_turned_with(const struct tfd_box *b)
 }
 
 /* The last but one, or, where that is short, one around it of which some fit
- * a nest with all that is inside. */
+ * a nest with all that is inside; but not around the same run again and again
+ * where caches do not hold what is written, one behind the other. */
 static int choose_rows(const struct tfd_box *b)
 {
     int row = b->rank - 2;
@@ -173,6 +174,9 @@ static int choose_rows(const struct tfd_box *b)
 
     for (int d = row < 0 ? 0 : row; d < b->rank; d++)
         inside *= b->dim[d];
+    if (row > 0 && b->from[row] == 0 && b->from[row + 1] == b->size &&
+        bytes_of(b) >= FAR_SIZE)
+        return row;
     for (int d = row - 1; d >= 0 && b->dim[row] < 16; d--) {
         if (inside > NEST_SIZE / 16)
             break;
