@@ -264,7 +264,12 @@ static float expected_count(const struct candidates *c,
     return -expm1f((float)tries * log1pf(-p));
 }
 
-/* Of each of the values. */
+static bool alike(const struct candidates *c)
+{
+    return c->all || c->kind == TFD_CANDIDATE_UNIFORM;
+}
+
+/* Of each of the values, once where all are alike. */
 static void expect(const struct candidates *c,
                    const struct tfd_candidate_sampler *s, const int64_t *value,
                    int64_t tries, struct tfd_tensor *out)
@@ -273,7 +278,8 @@ static void expect(const struct candidates *c,
     int64_t n = tfd_tensor_elements(out);
 
     for (int64_t i = 0; i < n && !tfd_halted(); i++)
-        count[i] = expected_count(c, s, value[i], tries);
+        count[i] = i > 0 && alike(c) ? count[i - 1]
+                                     : expected_count(c, s, value[i], tries);
 }
 
 static enum tfd_code check_true(const struct tfd_kctx *k,
