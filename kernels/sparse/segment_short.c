@@ -113,47 +113,61 @@ VECTOR(uint64_t, 4);
 #define EACH_4(one) ((uint32_t_4){one, one, one, one})
 #define EACH_8(one) ((uint32_t_8){one, one, one, one, one, one, one, one})
 
+/* Asks for what lies that far behind, for which processors ask too late where
+ * stretches take turns. */
+#define FETCH_BYTES 4096
+#define FETCH(x) \
+    __builtin_prefetch((const void *)((uintptr_t)(x) + FETCH_BYTES))
+
 typedef void rows_fn(const struct tfd_segments *s,
                      struct tfd_segment_stretch *stretch, const struct block *b,
-                     int count, int64_t n);
+                     int count, int64_t n, bool whole);
 
 /* The next n rows of `count` stretches.  A row of N elements is the beginning
- * of a vector V, which `words` numbers of 32 bits are. */
-#define FOLD_ROWS(name, T, V, words, N, F)                                 \
-    TARGET_avx2 INLINE void fold_##name##_##N(                             \
-        const struct tfd_segments *s, struct tfd_segment_stretch *stretch, \
-        const struct block *b, const int count, int64_t n)                 \
-    {                                                                      \
-        T *const y = s->y;                                                 \
-        const T *x[TFD_SEGMENT_STRETCHES];                                 \
-        V fold[TFD_SEGMENT_STRETCHES];                                     \
-                                                                           \
-        for (int k = 0; k < count; k++) {                                  \
-            x[k] = (const T *)s->x + stretch[k].at * (N);                  \
-            memcpy(&fold[k], stretch[k].fold, sizeof(V));                  \
-        }                                                                  \
-        for (int64_t i = 0; i < n; i++)                                    \
-            for (int k = 0; k < count; k++) {                              \
-                const uint32_t same = b[k].same[i];                        \
-                const V value = LOAD_##N(V, x[k] + i * (N));               \
-                const V more = F(V, fold[k], value);                       \
-                                                                           \
-                fold[k] = PICK(V, EACH_##words(same), value, more);        \
-                for (int c = 0; c < (N); c++)                              \
-                    y[b[k].at[i] * (N) + c] = fold[k][c];                  \
-            }                                                              \
-        for (int k = 0; k < count; k++)                                    \
-            memcpy(stretch[k].fold, &fold[k], sizeof(V));                  \
-    }                                                                      \
-                                                                           \
-    TARGET_avx2 static void rows_##name##_##N(                             \
-        const struct tfd_segments *s, struct tfd_segment_stretch *stretch, \
-        const struct block *b, int count, int64_t n)                       \
-    {                                                                      \
-        if (count > 1)                                                     \
-            fold_##name##_##N(s, stretch, b, TFD_SEGMENT_STRETCHES, n);    \
-        else                                                               \
-            fold_##name##_##N(s, stretch, b, 1, n);                        \
+ * of a vector V, which `words` numbers of 32 bits are.  Where what lies behind
+ * a row, of x and of y, may be read and written, it is a `whole` vector. */
+#define FOLD_ROWS(name, T, V, words, N, F)                                     \
+    TARGET_avx2 INLINE void fold_##name##_##N(                                 \
+        const struct tfd_segments *s, struct tfd_segment_stretch *stretch,     \
+        const struct block *b, const int count, int64_t n, const bool whole)   \
+    {                                                                          \
+        T *const y = s->y;                                                     \
+        const T *x[TFD_SEGMENT_STRETCHES];                                     \
+        V fold[TFD_SEGMENT_STRETCHES];                                         \
+                                                                               \
+        for (int k = 0; k < count; k++) {                                      \
+            x[k] = (const T *)s->x + stretch[k].at * (N);                      \
+            memcpy(&fold[k], stretch[k].fold, sizeof(V));                      \
+        }                                                                      \
+        for (int64_t i = 0; i < n; i++)                                        \
+            for (int k = 0; k < count; k++) {                                  \
+                const uint32_t same = b[k].same[i];                            \
+                const V value = whole ? LOAD_4(V, x[k] + i * (N))              \
+                                      : LOAD_##N(V, x[k] + i * (N));           \
+                const V more = F(V, fold[k], value);                           \
+                                                                               \
+                fold[k] = PICK(V, EACH_##words(same), value, more);            \
+                if (whole) {                                                   \
+                    FETCH(x[k] + i * (N));                                     \
+                    *(V *)(y + b[k].at[i] * (N)) = fold[k];                    \
+                }                                                              \
+                for (int c = 0; !whole && c < (N); c++)                        \
+                    y[b[k].at[i] * (N) + c] = fold[k][c];                      \
+            }                                                                  \
+        for (int k = 0; k < count; k++)                                        \
+            memcpy(stretch[k].fold, &fold[k], sizeof(V));                      \
+    }                                                                          \
+                                                                               \
+    TARGET_avx2 static void rows_##name##_##N(                                 \
+        const struct tfd_segments *s, struct tfd_segment_stretch *stretch,     \
+        const struct block *b, int count, int64_t n, bool whole)               \
+    {                                                                          \
+        if (count == 1)                                                        \
+            fold_##name##_##N(s, stretch, b, 1, n, false);                     \
+        else if ((N) == 3 && whole)                                            \
+            fold_##name##_##N(s, stretch, b, TFD_SEGMENT_STRETCHES, n, true);  \
+        else                                                                   \
+            fold_##name##_##N(s, stretch, b, TFD_SEGMENT_STRETCHES, n, false); \
     }
 
 #define ROWS_4(X, name, T, F)    \
@@ -348,6 +362,21 @@ static int64_t shortest(const struct tfd_segment_stretch *stretch, int count)
     return n;
 }
 
+static int64_t id_at(const struct tfd_segments *s, int64_t i)
+{
+    return s->ids_type == TFD_INT32 ? ((const int32_t *)s->ids)[i]
+                                    : ((const int64_t *)s->ids)[i];
+}
+
+/* Whether row and segment behind those of a block are the stretch's, too: it
+ * writes that segment after the block. */
+static bool goes_on(const struct tfd_segments *s,
+                    const struct tfd_segment_stretch *t, const struct block *b,
+                    int64_t n)
+{
+    return b->at[n - 1] < id_at(s, t->end - 1);
+}
+
 /* To the end of the shortest of them. */
 static void fold_together(enum tfd_segment_fold fold,
                           const struct tfd_segments *s,
@@ -359,11 +388,13 @@ static void fold_together(enum tfd_segment_fold fold,
     struct block b[TFD_SEGMENT_STRETCHES];
 
     for (int64_t n; (n = shortest(stretch, count)) > 0;) {
-        bool gaps[TFD_SEGMENT_STRETCHES];
+        bool gaps[TFD_SEGMENT_STRETCHES], whole = true;
 
-        for (int k = 0; k < count; k++)
+        for (int k = 0; k < count; k++) {
             gaps[k] = find_same(s, stretch[k].at, n, &b[k]);
-        run(s, stretch, b, count, n);
+            whole = whole && goes_on(s, &stretch[k], &b[k], n);
+        }
+        run(s, stretch, b, count, n, whole);
         for (int k = 0; k < count; k++) {
             if (gaps[k])
                 fill_gaps(s, &b[k], n, stretch[k].last);
