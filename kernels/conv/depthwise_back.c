@@ -214,6 +214,13 @@ static inline struct rows cut_rows(struct rows r, int64_t from, int64_t to,
     return r;
 }
 
+/* What is asked for pixel by pixel: what lies that many bytes behind those of
+ * x, or where that is 0 of y.  A register's channels are a line of each pixel,
+ * which processors do not foresee. */
+struct ahead {
+    size_t x, y;
+};
+
 /* Three taps that follow each other: the pixels of y that all of them meet, and
  * what each meets before and after those. */
 struct three {
@@ -279,39 +286,45 @@ VECTOR(double, 4);
 
 /* Adds three taps' products of two vectors of channels: those that share the
  * pixels of y, and the others. */
-#define ADD_THREE(name, T, V)                                               \
-    static inline __attribute__((always_inline)) void add_inside_##name(    \
-        const struct rows r[3], int64_t c, T *dw, int64_t in)               \
-    {                                                                       \
-        const T *x0 = (const T *)r[0].x + c, *x1 = (const T *)r[1].x + c;   \
-        const T *x2 = (const T *)r[2].x + c, *y = (const T *)r[0].y + c;    \
-        V sum0[2] = {0}, sum1[2] = {0}, sum2[2] = {0};                      \
-                                                                            \
-        for (int64_t p = 0; p < r[0].pixels; p++) {                         \
-            for (int v = 0; v < 2; v++) {                                   \
-                sum0[v] += ((const V *)x0)[v] * ((const V *)y)[v];          \
-                sum1[v] += ((const V *)x1)[v] * ((const V *)y)[v];          \
-                sum2[v] += ((const V *)x2)[v] * ((const V *)y)[v];          \
-            }                                                               \
-            x0 += r[0].x_step;                                              \
-            x1 += r[1].x_step;                                              \
-            x2 += r[2].x_step;                                              \
-            y += r[0].y_step;                                               \
-        }                                                                   \
-        for (int v = 0; v < 2; v++) {                                       \
-            ((V *)(dw + c))[v] += sum0[v];                                  \
-            ((V *)(dw + in + c))[v] += sum1[v];                             \
-            ((V *)(dw + 2 * in + c))[v] += sum2[v];                         \
-        }                                                                   \
-    }                                                                       \
-                                                                            \
-    static inline __attribute__((always_inline)) void add_three_##name(     \
-        const struct three *t, int64_t c, T *dw, int64_t in)                \
-    {                                                                       \
-        add_inside_##name(t->inside, c, dw, in);                            \
-        for (int i = 0; i < 6; i++)                                         \
-            if (t->rest[i / 2][i % 2].pixels)                               \
-                add_row_##name(&t->rest[i / 2][i % 2], c, dw + i / 2 * in); \
+#define ADD_THREE(name, T, V)                                                  \
+    static inline __attribute__((always_inline)) void add_inside_##name(       \
+        const struct rows r[3], int64_t c, T *dw, int64_t in,                  \
+        struct ahead far)                                                      \
+    {                                                                          \
+        const T *x0 = (const T *)r[0].x + c, *x1 = (const T *)r[1].x + c;      \
+        const T *x2 = (const T *)r[2].x + c, *y = (const T *)r[0].y + c;       \
+        const int64_t step = far.x ? r[1].x_step : r[0].y_step;                \
+        uintptr_t ahead =                                                      \
+            far.x ? (uintptr_t)x1 + far.x : (uintptr_t)y + far.y;              \
+        V sum0[2] = {0}, sum1[2] = {0}, sum2[2] = {0};                         \
+                                                                               \
+        for (int64_t p = 0; p < r[0].pixels; p++) {                            \
+            __builtin_prefetch((const void *)ahead, 0, 2);                     \
+            ahead += (size_t)step * sizeof(T);                                 \
+            for (int v = 0; v < 2; v++) {                                      \
+                sum0[v] += ((const V *)x0)[v] * ((const V *)y)[v];             \
+                sum1[v] += ((const V *)x1)[v] * ((const V *)y)[v];             \
+                sum2[v] += ((const V *)x2)[v] * ((const V *)y)[v];             \
+            }                                                                  \
+            x0 += r[0].x_step;                                                 \
+            x1 += r[1].x_step;                                                 \
+            x2 += r[2].x_step;                                                 \
+            y += r[0].y_step;                                                  \
+        }                                                                      \
+        for (int v = 0; v < 2; v++) {                                          \
+            ((V *)(dw + c))[v] += sum0[v];                                     \
+            ((V *)(dw + in + c))[v] += sum1[v];                                \
+            ((V *)(dw + 2 * in + c))[v] += sum2[v];                            \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    static inline __attribute__((always_inline)) void add_three_##name(        \
+        const struct three *t, int64_t c, T *dw, int64_t in, struct ahead far) \
+    {                                                                          \
+        add_inside_##name(t->inside, c, dw, in, far);                          \
+        for (int i = 0; i < 6; i++)                                            \
+            if (t->rest[i / 2][i % 2].pixels)                                  \
+                add_row_##name(&t->rest[i / 2][i % 2], c, dw + i / 2 * in);    \
     }
 
 ADD_ROW(FLOAT, float, float_8, 2)
@@ -323,30 +336,18 @@ ADD_ROW(one_DOUBLE, double, double, 1)
 ADD_THREE(FLOAT, float, float_8)
 ADD_THREE(DOUBLE, double, double_4)
 
-#define LINE 64            /* bytes of the caches' */
 #define STRETCH_BYTES 8192 /* of a row of y, which stay in the first cache */
 #define STRETCH_MIN 16     /* pixels */
 
-/* Asks for n pixels, from `at` on, of row r of y and of the last row of x that
- * it meets: a register's channels are a line of each pixel, which processors
- * do not foresee. */
-static inline void fetch_pixels(const struct tfd_depthwise *d, int64_t r,
-                                int64_t at, int64_t n, size_t size)
+/* The next row of y while the first row of taps is at it, and the last row of x
+ * that it meets while the last one is. */
+static struct ahead ahead_of(const struct tfd_depthwise *d, bool first,
+                             bool last, size_t size)
 {
-    const int64_t bytes = n * d->in * (int64_t)size;
-    const int64_t row = r / d->row.out * d->row.in +
-                        r % d->row.out * d->row.stride - d->row.before +
-                        (d->row.size - 1) * d->row.dilation;
-    const char *x = d->x, *y = d->y;
+    const size_t x = (size_t)(d->row.stride * d->column.in * d->in) * size;
+    const size_t y = (size_t)(d->column.out * d->in) * size;
 
-    if (r >= d->batch * d->row.out || row >= d->batch * d->row.in)
-        return;
-    x += (row * d->column.in + at * d->column.stride) * d->in * (int64_t)size;
-    y += (r * d->column.out + at) * d->in * (int64_t)size;
-    for (int64_t i = 0; i < bytes * d->column.stride; i += LINE)
-        __builtin_prefetch(x + i, 0, 2);
-    for (int64_t i = 0; i < bytes; i += LINE)
-        __builtin_prefetch(y + i, 0, 2);
+    return (struct ahead){last && !first ? x : 0, first ? y : 0};
 }
 
 #define FILTER(name, number, T)                                                \
@@ -363,7 +364,7 @@ static inline void fetch_pixels(const struct tfd_depthwise *d, int64_t r,
     /* Pixels [from, to) of y. */                                              \
     static inline __attribute__((always_inline)) void add_taps_##name(         \
         const struct parts *p, const T *x, const T *y, T *dw, int64_t from,    \
-        int64_t to)                                                            \
+        int64_t to, struct ahead ahead)                                        \
     {                                                                          \
         const int64_t in = p->d->in, whole = in - in % LANES(T);               \
         const int64_t size = p->d->column.size;                                \
@@ -373,7 +374,7 @@ static inline void fetch_pixels(const struct tfd_depthwise *d, int64_t r,
             const struct three t = three_of(p, x, y, j, from, to, sizeof(T));  \
                                                                                \
             for (int64_t c = 0; c < whole; c += LANES(T))                      \
-                add_three_##name(&t, c, dw + j * in, in);                      \
+                add_three_##name(&t, c, dw + j * in, in, ahead);               \
         }                                                                      \
         for (int64_t j = whole < in ? 0 : threes; j < size; j++) {             \
             const struct rows r =                                              \
@@ -393,17 +394,17 @@ static inline void fetch_pixels(const struct tfd_depthwise *d, int64_t r,
         const int64_t in = d->in;                                              \
         int64_t i, last;                                                       \
                                                                                \
-        fetch_pixels(d, r + 1, from, to - from, sizeof(T));                    \
-        for (tfd_window_inside(&d->row, r % d->row.out, &i, &last); i < last;  \
-             i++) {                                                            \
+        tfd_window_inside(&d->row, r % d->row.out, &i, &last);                 \
+        for (const int64_t first = i; i < last; i++) {                         \
             const int64_t row = r / d->row.out * d->row.in +                   \
                                 r % d->row.out * d->row.stride -               \
                                 d->row.before + i * d->row.dilation;           \
             const T *x = (const T *)d->x + row * d->column.in * in;            \
                                                                                \
-            add_taps_##name(parts, x,                                          \
-                            (const T *)d->y + r * d->column.out * in,          \
-                            sum + w_of(d, i, 0), from, to);                    \
+            add_taps_##name(                                                   \
+                parts, x, (const T *)d->y + r * d->column.out * in,            \
+                sum + w_of(d, i, 0), from, to,                                 \
+                ahead_of(d, i == first, i + 1 == last, sizeof(T)));            \
         }                                                                      \
     }                                                                          \
                                                                                \
