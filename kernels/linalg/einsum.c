@@ -408,6 +408,9 @@ static enum tfd_code multiply(struct tfd_kctx *k, struct einsum *s,
     const struct order result = joined(s, &batch, &left, &right);
     const enum tfd_dtype type = product_type(k, s, &left, &right, summed);
     struct tfd_batch_matmul_plan p = {.count = batch.elements};
+    const bool straight = type == TFD_FLOAT && batch.elements == 1 &&
+                          tfd_gemm_wants_straight(left.elements, right.elements,
+                                                  contract.elements);
     bool turn[2], direct;
     void *c = tfd_tensor_data(&k->out[0]);
 
@@ -418,7 +421,7 @@ static enum tfd_code multiply(struct tfd_kctx *k, struct einsum *s,
     }
     for (int i = 0; i < 2; i++) {
         turn[i] = summed[i].count == 0 && lies_so(s, &turned[i], i) &&
-                  !lies_so(s, &use[i], i);
+                  !lies_so(s, &use[i], i) && (i == 0 || !straight);
         use[i] = turn[i] ? turned[i] : use[i];
     }
     p.g = (struct tfd_gemm){.dtype = type,

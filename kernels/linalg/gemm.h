@@ -48,6 +48,10 @@ bool tfd_gemm_bfloat16(const struct tfd_gemm *g);
 /* Whether that is faster for a C of m x n than widening A and B to FLOAT. */
 bool tfd_gemm_wants_bfloat16(int64_t m, int64_t n);
 
+/* Whether a product of FLOAT is faster where B is not transposed, by more than
+ * it takes to copy B so (gemm_blas.c). */
+bool tfd_gemm_wants_straight(int64_t m, int64_t n, int64_t k);
+
 struct tfd_kctx;
 void tfd_gemm_parallel(struct tfd_kctx *k, const struct tfd_gemm *g);
 

@@ -8,6 +8,7 @@
  * been told not to; where it is not installed, to OpenBLAS as everything else.
  */
 #include "kernels/linalg/gemm.h"
+#include "kernels/linalg/dnnl.h"
 
 #include "kernels/vector/simd.h"
 
@@ -20,6 +21,8 @@
  * and with AVX2, whose small products OpenBLAS computes at half the rate. */
 #define LARGE_MIN_AVX512 100000
 #define LARGE_MIN 16000
+/* Sides below which a transposed B may not be packed at all. */
+#define STRAIGHT_MIN 64
 
 void tfd_gemm_init(void)
 {
@@ -127,12 +130,23 @@ VECTOR(double, cblas_dgemv)
              (int)g->ldb, &beta, g->c, (int)g->ldc);                         \
     }
 
-static bool large_float(const struct tfd_gemm *g)
+static bool is_large(int64_t m, int64_t n, int64_t k)
 {
     const int least = tfd_simd_has_avx512() ? LARGE_MIN_AVX512 : LARGE_MIN;
 
-    return (double)g->m * (double)g->n * (double)g->k >= least &&
-           tfd_gemm_dnnl(g);
+    return (double)m * (double)n * (double)k >= least;
+}
+
+static bool large_float(const struct tfd_gemm *g)
+{
+    return is_large(g->m, g->n, g->k) && tfd_gemm_dnnl(g);
+}
+
+/* oneDNN takes twice as long to pack a B that is transposed. */
+bool tfd_gemm_wants_straight(int64_t m, int64_t n, int64_t k)
+{
+    return is_large(m, n, k) && m >= STRAIGHT_MIN && n >= STRAIGHT_MIN &&
+           k >= STRAIGHT_MIN && tfd_dnnl();
 }
 
 static bool none(const struct tfd_gemm *g)
