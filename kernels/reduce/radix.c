@@ -9,9 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define DIGIT_BITS 11
-#define DIGITS (1 << DIGIT_BITS)
-#define PASSES_MAX 6 /* of 64 bits */
+#define FEW 4096 /* numbers up to which digits are short */
 
 /* ---- Keys ---------------------------------------------------------------- */
 
@@ -157,11 +155,11 @@ static inline int64_t wide_place(const struct wide *v)
 
 /* Where each digit's numbers go, from how many there are; false where all have
  * the same. */
-static bool begin_of_digits(int64_t *count, int64_t n)
+static bool begin_of_digits(int64_t *count, int digits, int64_t n)
 {
     int64_t at = 0;
 
-    for (int d = 0; d < DIGITS; d++) {
+    for (int d = 0; d < digits; d++) {
         int64_t here = count[d];
 
         if (here == n)
@@ -172,45 +170,115 @@ static bool begin_of_digits(int64_t *count, int64_t n)
     return true;
 }
 
-/* Sorts x, with as much memory at `other`; the result is in the one that is
- * returned; NULL: told to stop. */
-#define DEFINE_SORT(T, passes)                                               \
-    static struct T *sort_##T(struct T *x, struct T *other, int64_t n)       \
-    {                                                                        \
-        int64_t count[passes][DIGITS];                                       \
-                                                                             \
-        memset(count, 0, sizeof(count));                                     \
-        for (int64_t i = 0; i < n; i++)                                      \
-            for (int p = 0; p < (passes); p++)                               \
-                count[p][T##_key(&x[i]) >> p * DIGIT_BITS & (DIGITS - 1)]++; \
-        for (int p = 0; p < (passes); p++) {                                 \
-            struct T *sorted = other;                                        \
-                                                                             \
-            if (tfd_halted())                                                \
-                return NULL;                                                 \
-            if (!begin_of_digits(count[p], n))                               \
-                continue;                                                    \
-            for (int64_t i = 0; i < n; i++)                                  \
-                sorted[count[p][T##_key(&x[i]) >> p * DIGIT_BITS &           \
-                                (DIGITS - 1)]++] = x[i];                     \
-            other = x;                                                       \
-            x = sorted;                                                      \
-        }                                                                    \
-        return x;                                                            \
-    }                                                                        \
-                                                                             \
-    static bool falling_##T(struct T *x, int64_t n, int64_t count,           \
-                            int64_t *index)                                  \
-    {                                                                        \
-        const struct T *sorted = sort_##T(x, x + n, n);                      \
-                                                                             \
-        for (int64_t i = 0; sorted && i < count; i++)                        \
-            index[i] = T##_place(&sorted[i]);                                \
-        return sorted != NULL;                                               \
+/* Sorts x, with as much memory at `other`, by digits of so many bits; the
+ * result is in the one that is returned; NULL: told to stop. */
+#define DEFINE_SORT(name, T, passes, bits)                                    \
+    static struct T *sort_##name(struct T *x, struct T *other, int64_t n)     \
+    {                                                                         \
+        const uint64_t last = (UINT64_C(1) << (bits)) - 1;                    \
+        int64_t count[passes][1 << (bits)];                                   \
+                                                                              \
+        memset(count, 0, sizeof(count));                                      \
+        for (int64_t i = 0; i < n; i++)                                       \
+            for (int p = 0; p < (passes); p++)                                \
+                count[p][T##_key(&x[i]) >> p * (bits)&last]++;                \
+        for (int p = 0; p < (passes); p++) {                                  \
+            struct T *sorted = other;                                         \
+                                                                              \
+            if (tfd_halted())                                                 \
+                return NULL;                                                  \
+            if (!begin_of_digits(count[p], 1 << (bits), n))                   \
+                continue;                                                     \
+            for (int64_t i = 0; i < n; i++)                                   \
+                sorted[count[p][T##_key(&x[i]) >> p * (bits)&last]++] = x[i]; \
+            other = x;                                                        \
+            x = sorted;                                                       \
+        }                                                                     \
+        return x;                                                             \
     }
 
-DEFINE_SORT(narrow, 3)
-DEFINE_SORT(wide, PASSES_MAX)
+#define DEFINE_PLACES(T)                                                       \
+    static void places_##T(const struct T *sorted, int64_t count, int64_t *to) \
+    {                                                                          \
+        for (int64_t i = 0; i < count; i++)                                    \
+            to[i] = T##_place(&sorted[i]);                                     \
+    }
+
+DEFINE_SORT(few, narrow, 4, 8)
+DEFINE_SORT(narrow, narrow, 3, 11)
+DEFINE_SORT(wide, wide, 6, 11)
+DEFINE_PLACES(narrow)
+DEFINE_PLACES(wide)
+
+static bool falling_narrow(struct narrow *x, struct narrow *other, int64_t n,
+                           int64_t count, int64_t *index)
+{
+    const struct narrow *sorted =
+        (n <= FEW ? sort_few : sort_narrow)(x, other, n);
+
+    if (sorted)
+        places_narrow(sorted, count, index);
+    return sorted != NULL;
+}
+
+/* ---- Keys of 64 bits ----------------------------------------------------- */
+
+/* Most are told apart by 32 of their bits, from the highest on in which any two
+ * differ, and those are half as many passes over half as much memory.  The few
+ * that are not are put in order then. */
+
+#define MOVES_MAX 4 /* a number, on the average */
+
+/* How many bits are below those 32. */
+static int bits_below(const struct wide *x, int64_t n)
+{
+    uint64_t differ = 1;
+
+    for (int64_t i = 0; i < n; i++)
+        differ |= x[i].key ^ x[0].key;
+    return differ >> 32 ? 32 - __builtin_clzll(differ) : 0;
+}
+
+/* Puts in order what is alike in 32 bits; false: too much is. */
+static bool order_alike(const struct wide *x, struct narrow *v, int64_t n)
+{
+    int64_t left = MOVES_MAX * n;
+
+    for (int64_t i = 1; i < n && left > 0; i++) {
+        const struct narrow moved = v[i];
+        int64_t to = i;
+
+        for (; to > 0 && narrow_key(&v[to - 1]) == narrow_key(&moved) &&
+               x[narrow_place(&v[to - 1])].key > x[narrow_place(&moved)].key;
+             to--)
+            v[to] = v[to - 1];
+        v[to] = moved;
+        left -= i - to;
+    }
+    return left > 0;
+}
+
+/* As much memory lies behind the n of x. */
+static bool falling_wide(struct wide *x, int64_t n, int64_t count,
+                         int64_t *index)
+{
+    struct narrow *some = (struct narrow *)(x + n);
+    const int below = bits_below(x, n);
+    struct narrow *sorted;
+    const struct wide *all;
+
+    for (int64_t i = 0; i < n; i++)
+        some[i].both = x[i].key >> below << 32 | (uint32_t)i;
+    sorted = (n <= FEW ? sort_few : sort_narrow)(some, some + n, n);
+    if (sorted && (below == 0 || order_alike(x, sorted, n))) {
+        places_narrow(sorted, count, index);
+        return true;
+    }
+    all = sorted ? sort_wide(x, x + n, n) : NULL;
+    if (all)
+        places_wide(all, count, index);
+    return all != NULL;
+}
 
 /* ---- Public -------------------------------------------------------------- */
 
@@ -229,6 +297,8 @@ bool tfd_radix_falling(enum tfd_dtype dtype, const void *x, int64_t n,
     assert(count <= n && n <= TFD_RADIX_MAX);
     if (!types[dtype].keys || !types[dtype].keys(x, n, scratch))
         return false;
-    return types[dtype].wide ? falling_wide(scratch, n, count, index)
-                             : falling_narrow(scratch, n, count, index);
+    return types[dtype].wide
+               ? falling_wide(scratch, n, count, index)
+               : falling_narrow(scratch, (struct narrow *)scratch + n, n, count,
+                                index);
 }

@@ -129,6 +129,27 @@ static void test_numbers_of_every_type(void **state)
             }
 }
 
+/* Most of 64 bits agree but for the highest ones and the lowest ones, which are
+ * all there are to tell some of them apart, or nearly all. */
+static void test_numbers_that_differ_far_below(void **state)
+{
+    static const uint64_t tops[] = {2, 1000, 1 << 20};
+    static uint64_t x[N_MAX];
+    static double wide[N_MAX];
+
+    (void)state;
+    for (size_t t = 0; t < sizeof(tops) / sizeof(tops[0]); t++)
+        for (int64_t n = 2; n <= N_MAX; n = n * 2 + n / 3) {
+            for (int64_t i = 0; i < n; i++) {
+                x[i] = next() % tops[t] << 32 | next() % 4096;
+                wide[i] = 1 + (double)x[i] / 4503599627370496.0;
+            }
+            check(TFD_UINT64, x, n, n);
+            check(TFD_INT64, x, n, n / 2);
+            check(TFD_DOUBLE, wide, n, n);
+        }
+}
+
 static void test_floats_of_every_kind(void **state)
 {
     static const float kinds[] = {0.0f,   -0.0f,   INFINITY, -INFINITY,
@@ -216,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_of_every_type),
+        cmocka_unit_test(test_numbers_that_differ_far_below),
         cmocka_unit_test(test_floats_of_every_kind),
         cmocka_unit_test(test_random_bits),
         cmocka_unit_test(test_nan_is_refused_wherever_it_is),
