@@ -24,6 +24,13 @@
 #define SPLIT_COLUMNS_MAX 64 /* columns up to which pieces are cut */
 #define NARROW 64 /* fewer columns are folded as GROUP times as many */
 #define GROUP 16
+/* Where memory is far, rows that fill a strip of the columns' loops come one
+ * after the other, as processors foresee; those of GROUP rows are too far
+ * apart. */
+#define FAR_GROUP 4
+#define FAR_BYTES (8 << 20)
+#define FAR_ROW_MIN 24 /* bytes */
+#define FAR_ROW_MAX 64
 
 /* ---- Axes ---------------------------------------------------------------- */
 
@@ -186,21 +193,31 @@ static void clear_accumulator(const struct tfd_reducer *r, char *acc, int64_t n)
             memcpy(acc + (size_t)i * size, r->identity, size);
 }
 
-/* Rows of few columns, which leave vectors empty, as longer rows of GROUP rows
- * each; what those fold to is merged. */
+/* The same of every piece. */
+static int64_t group_of(const struct plan *p)
+{
+    const int64_t row = p->width * (int64_t)p->item;
+
+    return row >= FAR_ROW_MIN && row <= FAR_ROW_MAX && p->run > FAR_BYTES / row
+               ? FAR_GROUP
+               : GROUP;
+}
+
+/* Rows of few columns, which leave vectors empty, as longer rows of `group`
+ * rows each; what those fold to is merged. */
 static void fold_narrow(const struct plan *p, const char *x, int64_t rows,
                         char *acc)
 {
     _Alignas(16) char wide[GROUP * NARROW * TFD_REDUCE_ACC_MAX];
-    const int64_t n = p->width, groups = rows / GROUP;
-    struct tfd_fold f = {x, wide, groups, GROUP * n};
+    const int64_t n = p->width, group = group_of(p), groups = rows / group;
+    struct tfd_fold f = {x, wide, groups, group * n};
 
-    clear_accumulator(p->r, wide, GROUP * n);
-    p->r->columns(&f, 0, GROUP * n);
-    for (int64_t i = 0; i < GROUP; i++)
+    clear_accumulator(p->r, wide, group * n);
+    p->r->columns(&f, 0, group * n);
+    for (int64_t i = 0; i < group; i++)
         p->r->merge(acc, wide + (size_t)(i * n) * p->r->acc_size, n);
-    f = (struct tfd_fold){x + (size_t)(groups * GROUP * n) * p->item, acc,
-                          rows % GROUP, n};
+    f = (struct tfd_fold){x + (size_t)(groups * group * n) * p->item, acc,
+                          rows % group, n};
     if (f.rows)
         p->r->columns(&f, 0, n);
 }
