@@ -69,6 +69,24 @@ static void test_axes(void **state)
     KRIG_CHECK(axes_cases);
 }
 
+/* More than the caches hold: rows of few columns come in other groups then. */
+static void test_far_rows(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"Sum",
+         "",
+         {"float[300003,7] 1", "int32[] 0"},
+         {"float[7] 300003 300003 300003 300003 300003 300003 300003"}},
+        {"Sum",
+         "",
+         {"double[262146,5] 2", "int32[] 0"},
+         {"double[5] 524292 524292 524292 524292 524292"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
 static void test_operations(void **state)
 {
     static const struct krig_case cases[] = {
@@ -334,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_axes),
+        cmocka_unit_test(test_far_rows),
         cmocka_unit_test(test_operations),
         cmocka_unit_test(test_nothing_folds_to_the_identity),
         cmocka_unit_test(test_large_tensors),
