@@ -26,6 +26,9 @@
 #define IMAGE_MIN 100000
 /* Channels of x below which its gradient by windows with steps is slow. */
 #define CHANNELS_MIN 16
+/* Threads that products of floats take to be as quick as a primitive is on one;
+ * they use as many as there are. */
+#define PRODUCTS_THREADS 4
 #define PRODUCTS_PER_NS 80
 
 struct work {
@@ -242,7 +245,8 @@ bool tfd_conv_dnnl(struct tfd_kctx *k, enum tfd_conv_kind kind,
     if (c->batch < threads_of(k)) {
         if (kind != TFD_CONV_FILTER && tfd_conv_bands(k, kind, c))
             return true;
-        if (c->dtype == TFD_FLOAT) /* products use more threads */
+        if (c->dtype == TFD_FLOAT &&
+            c->batch * PRODUCTS_THREADS < threads_of(k))
             return false;
     }
     return kind == TFD_CONV_FILTER ? by_share(k, &w) : by_image(k, kind, &w);

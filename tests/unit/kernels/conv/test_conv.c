@@ -329,6 +329,7 @@ static void test_what_onednn_is_given(void **state)
     }
     for (int kind = TFD_CONV_FORWARD; kind <= TFD_CONV_FILTER; kind++) {
         assert_true(is_taken(shape("same"), kind, TFD_FLOAT, 0));
+        assert_true(is_taken(shape("same"), kind, TFD_FLOAT, 1));
         assert_true(is_taken(shape("same"), kind, TFD_FLOAT, 2));
         assert_true(is_taken(shape("one channel"), kind, TFD_FLOAT, 0));
         assert_true(is_taken(shape("stride"), kind, TFD_FLOAT, 0));
@@ -385,14 +386,14 @@ static void test_what_onednn_is_not_given(void **state)
     (void)state;
     for (int kind = TFD_CONV_FORWARD; kind <= TFD_CONV_FILTER; kind++) {
         assert_false(is_taken(shape("same"), kind, TFD_DOUBLE, 0));
-        assert_false(is_taken(shape("same"), kind, TFD_FLOAT, 1));
         assert_false(is_taken(shape("tall"), kind, TFD_DOUBLE, 1));
         assert_false(is_taken(shape("groups"), kind, TFD_FLOAT, 0));
         assert_false(is_taken(shape("small"), kind, TFD_FLOAT, 0));
         assert_false(is_taken(shape("large window"), kind, TFD_FLOAT, 0));
     }
     assert_false(is_taken(shape("stride, few"), TFD_CONV_INPUT, TFD_FLOAT, 0));
-    assert_false(is_taken(shape("tall"), TFD_CONV_FILTER, TFD_FLOAT, 1));
+    assert_false(
+        is_taken(shape("tall, stride"), TFD_CONV_FILTER, TFD_FLOAT, 1));
 }
 
 static void test_without_memory(void **state)
