@@ -158,9 +158,9 @@ TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 
 /* Of vectors of floats: see TFD_LANES_LOOP.  Of two of which one is NaN the
  * processor's order takes the second. */
-#define ADD_LANES(R, a, b) TFD_LANES_ADD(a, b)
+#define ADD_LANES(R, a, b) tfd_lanes_add(a, b)
 #define SUB_LANES(R, a, b) SUB(a, b)
-#define MUL_LANES(R, a, b) TFD_LANES_MUL(a, b)
+#define MUL_LANES(R, a, b) tfd_lanes_mul(a, b)
 #define MAX_LANES(R, a, b) TFD_LANES_UNLESS_NAN(a, _mm256_max_ps(a, b))
 #define MIN_LANES(R, a, b) TFD_LANES_UNLESS_NAN(a, _mm256_min_ps(a, b))
 #define SQUARED_LANES(R, a, b) (R((a) - (b)) * R((a) - (b)))

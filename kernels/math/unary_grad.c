@@ -125,7 +125,7 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
 #define reciprocal_native(y, dy) ((dy) == 0 ? 0 : -(dy) * ((y) * (y)))
 
 /* Of vectors of floats: see TFD_LANES_LOOP. */
-#define TIMES TFD_LANES_MUL
+#define TIMES tfd_lanes_mul
 #define sigmoid_lanes(R, y, dy) TIMES(dy, R(TIMES(y, R(1.0f - (y)))))
 #define tanh_lanes(R, y, dy) TIMES(dy, R(1.0f - R((y) * (y))))
 #define sqrt_lanes(R, y, dy) TFD_LANES_UNLESS_0(dy, TIMES(dy, R(0.5f / (y))))

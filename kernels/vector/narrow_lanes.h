@@ -127,12 +127,21 @@ TFD_LANES_INLINE void tfd_lanes_store(enum tfd_dtype t, uint16_t *y, __m256 x,
 #define TFD_LANES_UNLESS_NAN(x, value) \
     _mm256_mask_mov_ps((value), _mm256_cmp_ps_mask((x), (x), _CMP_UNORD_Q), (x))
 
-/* Of two NaNs the first, which an instruction alone leaves to the compiler, as
- * it may exchange the operands. */
-#define TFD_LANES_ADD(a, b) \
-    _mm256_mask_add_ps((a), _mm256_cmp_ps_mask((a), (a), _CMP_ORD_Q), (a), (b))
-#define TFD_LANES_MUL(a, b) \
-    _mm256_mask_mul_ps((a), _mm256_cmp_ps_mask((a), (a), _CMP_ORD_Q), (a), (b))
+/* Of two NaNs the first, as the instruction has it; written as such, since the
+ * compiler may exchange the operands of a sum or product of its own. */
+#define DEFINE_ORDERED(name, instruction)                              \
+    TFD_LANES_INLINE __m256 tfd_lanes_##name(__m256 a, __m256 b)       \
+    {                                                                  \
+        __m256 y;                                                      \
+                                                                       \
+        __asm__(instruction " %2, %1, %0" : "=v"(y) : "v"(a), "v"(b)); \
+        return y;                                                      \
+    }
+
+DEFINE_ORDERED(add, "vaddps")
+DEFINE_ORDERED(mul, "vmulps")
+
+#undef DEFINE_ORDERED
 
 /* ---- Loops --------------------------------------------------------------- */
 
