@@ -24,13 +24,15 @@ bool tfd_softmax_bfloat16(const uint16_t *x, int64_t n, int64_t rows,
 #define TFD_ROW_LANES 32
 
 /* name, element type, type to compute in, to, from, exp, log */
-#define TFD_ROW_DTYPES(X)                                                      \
-    X(FLOAT, float, float, TFD_ROW_SELF, TFD_ROW_SELF, tfd_row_exp, logf)      \
-    X(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, tfd_double_exp, log) \
-    X(HALF, tfd_half, float, tfd_half_to_float, tfd_half_from_float,           \
-      tfd_row_exp, logf)                                                       \
-    X(BFLOAT16, tfd_bfloat16, float, tfd_bfloat16_to_float,                    \
+#define TFD_ROW_DTYPES(X)                                            \
+    TFD_ROW_WIDE_DTYPES(X)                                           \
+    X(HALF, tfd_half, float, tfd_half_to_float, tfd_half_from_float, \
+      tfd_row_exp, logf)                                             \
+    X(BFLOAT16, tfd_bfloat16, float, tfd_bfloat16_to_float,          \
       tfd_bfloat16_from_float, tfd_row_exp, logf)
+#define TFD_ROW_WIDE_DTYPES(X)                                            \
+    X(FLOAT, float, float, TFD_ROW_SELF, TFD_ROW_SELF, tfd_row_exp, logf) \
+    X(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, tfd_double_exp, log)
 
 #define TFD_ROW_SELF(v) (v)
 #define TFD_ROW_INLINE static inline __attribute__((always_inline, unused))

@@ -19,30 +19,14 @@
 #include "kernels/core/gradient.h"
 #include "kernels/core/outputs.h"
 #include "kernels/nn/softmax_row.h"
+#include "kernels/nn/xent/xent_rows.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- Loops over rows ----------------------------------------------------- */
 
-struct rows {
-    const void *x;      /* logits */
-    const void *labels; /* dense; or int32, int64 */
-    void *loss, *backprop;
-    int64_t size;                    /* classes */
-    int64_t x_row, x_step;           /* distance of rows and of classes; 0: */
-    int64_t labels_row, labels_step; /* repeated */
-    bool wide_labels;                /* int64 */
-};
-
-static int64_t label_of(const struct rows *rows, int64_t row)
-{
-    if (rows->wide_labels)
-        return ((const int64_t *)rows->labels)[row];
-    return ((const int32_t *)rows->labels)[row];
-}
-
-TFD_ROW_DTYPES(TFD_ROW_FUNCTIONS)
+TFD_ROW_WIDE_DTYPES(TFD_ROW_FUNCTIONS)
 
 /* The exponentials of a row of doubles: a loop that all share, as they are long
  * and would be unrolled in each place. */
@@ -74,40 +58,6 @@ TFD_ROW_INLINE double sum_exps(const double *x, int64_t step, int64_t n,
 
 #define EXPS_FLOAT row_exp_FLOAT
 #define EXPS_DOUBLE sum_exps
-#define EXPS_HALF row_exp_HALF
-#define EXPS_BFLOAT16 row_exp_BFLOAT16
-
-#define LANES 8
-
-/* sum(labels) and sum(labels * (x - max)). */
-#define DENSE_SUMS(name, T, F, to, from, exp_, log_)                         \
-    TFD_ROW_INLINE F dense_sums_##name(const T *x, int64_t x_step, F max,    \
-                                       const T *labels, int64_t labels_step, \
-                                       int64_t n, F *weight)                 \
-    {                                                                        \
-        F dot[LANES] = {0}, sum[LANES] = {0};                                \
-        int64_t i = 0;                                                       \
-                                                                             \
-        for (; i + LANES <= n; i += LANES)                                   \
-            for (int l = 0; l < LANES; l++) {                                \
-                const F label = to(labels[(i + l) * labels_step]);           \
-                                                                             \
-                sum[l] += label;                                             \
-                dot[l] += label * (to(x[(i + l) * x_step]) - max);           \
-            }                                                                \
-        for (; i < n; i++) {                                                 \
-            const F label = to(labels[i * labels_step]);                     \
-                                                                             \
-            sum[0] += label;                                                 \
-            dot[0] += label * (to(x[i * x_step]) - max);                     \
-        }                                                                    \
-        for (int l = 1; l < LANES; l++) {                                    \
-            sum[0] += sum[l];                                                \
-            dot[0] += dot[l];                                                \
-        }                                                                    \
-        *weight = sum[0];                                                    \
-        return dot[0];                                                       \
-    }
 
 /* One row, dense.  Steps are constants where the caller gives constants. */
 #define DENSE_ROW(name, T, F, to, from, exp_, log_)                            \
@@ -118,8 +68,8 @@ TFD_ROW_INLINE double sum_exps(const double *x, int64_t step, int64_t n,
         const F max = row_max_##name(x, x_step, n);                            \
         F weight, dot, sum, scale;                                             \
                                                                                \
-        dot = dense_sums_##name(x, x_step, max, labels, labels_step, n,        \
-                                &weight);                                      \
+        dot =                                                                  \
+            xent_sums_##name(x, x_step, max, labels, labels_step, n, &weight); \
         sum = EXPS_##name(x, x_step, n, max, backprop);                        \
         scale = 1 / sum;                                                       \
         *loss = from(log_(sum) * weight - dot);                                \
@@ -131,7 +81,7 @@ TFD_ROW_INLINE double sum_exps(const double *x, int64_t step, int64_t n,
 #define DENSE_LOOP(name, T, F, to, from, exp_, log_)                          \
     TFD_SIMD_LOOP(dense_##name)                                               \
     {                                                                         \
-        const struct rows *rows = arg;                                        \
+        const struct tfd_xent_rows *rows = arg;                               \
         const int64_t n = rows->size;                                         \
                                                                               \
         for (int64_t r = begin; r < end; r++) {                               \
@@ -152,13 +102,13 @@ TFD_ROW_INLINE double sum_exps(const double *x, int64_t step, int64_t n,
 #define SPARSE_LOOP(name, T, F, to, from, exp_, log_)          \
     TFD_SIMD_LOOP(sparse_##name)                               \
     {                                                          \
-        const struct rows *rows = arg;                         \
+        const struct tfd_xent_rows *rows = arg;                \
         const int64_t n = rows->size;                          \
                                                                \
         for (int64_t r = begin; r < end; r++) {                \
             const T *x = (const T *)rows->x + r * n;           \
             T *backprop = (T *)rows->backprop + r * n;         \
-            const int64_t label = label_of(rows, r);           \
+            const int64_t label = tfd_xent_label(rows, r);     \
             const F max = row_max_##name(x, 1, n);             \
             const F hit = to(x[label]) - max;                  \
             const F sum = EXPS_##name(x, 1, n, max, backprop); \
@@ -172,17 +122,24 @@ TFD_ROW_INLINE double sum_exps(const double *x, int64_t step, int64_t n,
     }                                                          \
     TFD_SIMD_CLONES_WIDE(sparse_##name)
 
-TFD_ROW_DTYPES(DENSE_SUMS)
-TFD_ROW_DTYPES(DENSE_ROW)
-TFD_ROW_DTYPES(DENSE_LOOP)
-TFD_ROW_DTYPES(SPARSE_LOOP)
+TFD_ROW_WIDE_DTYPES(TFD_XENT_SUMS)
+TFD_ROW_WIDE_DTYPES(DENSE_ROW)
+TFD_ROW_WIDE_DTYPES(DENSE_LOOP)
+TFD_ROW_WIDE_DTYPES(SPARSE_LOOP)
+
+#define dense_HALF tfd_xent_dense_halves
+#define dense_BFLOAT16 tfd_xent_dense_halves
+#define sparse_HALF tfd_xent_sparse_halves
+#define sparse_BFLOAT16 tfd_xent_sparse_halves
 
 #define COST_NS 4 /* per element, two exponentials and the labels */
 
-static void run_xent(struct tfd_kctx *k, struct rows *rows, int64_t count)
+static void run_xent(struct tfd_kctx *k, struct tfd_xent_rows *rows,
+                     int64_t count)
 {
     int64_t size = rows->size < 1000000 ? rows->size : 1000000;
 
+    rows->dtype = k->in[0].dtype;
     rows->loss = k->out[0].buffer->data;
     rows->backprop = k->out[1].buffer->data;
     tfd_kctx_parallel(k, count, (int)(size * COST_NS + 50), k->kernel->range,
@@ -234,7 +191,7 @@ void tfd_xent_steps(const struct tfd_shape *s, int64_t *row, int64_t *step)
 static enum tfd_code dense_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_shape matrix;
-    struct rows rows = {0};
+    struct tfd_xent_rows rows = {0};
 
     TFD_TRY(tfd_xent_dense_shape(k, &matrix, st));
     TFD_TRY(make_xent_outputs(k, 1, &matrix, st));
@@ -284,26 +241,27 @@ enum tfd_code tfd_xent_check_sparse(const struct tfd_kctx *k,
 
 #define LABELS_TEXT 1024 /* of the values listed in the message */
 
-static enum tfd_code fail_label(const struct rows *rows, int64_t count,
+static enum tfd_code fail_label(const struct tfd_xent_rows *rows, int64_t count,
                                 int64_t label, struct tfd_status *st)
 {
     char text[LABELS_TEXT + 32];
     size_t used = 0;
 
     for (int64_t i = 0; i < count && used < LABELS_TEXT; i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lld",
-                                 i ? " " : "", (long long)label_of(rows, i));
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%s%lld",
+                             i ? " " : "", (long long)tfd_xent_label(rows, i));
     return tfd_fail(st, TFD_INVALID_ARGUMENT,
                     "Received a label value of %lld which is outside the "
                     "valid range of [0, %lld).  Label values: %s",
                     (long long)label, (long long)rows->size, text);
 }
 
-static enum tfd_code check_labels(const struct rows *rows, int64_t count,
-                                  struct tfd_status *st)
+static enum tfd_code check_labels(const struct tfd_xent_rows *rows,
+                                  int64_t count, struct tfd_status *st)
 {
     for (int64_t i = 0; i < count; i++) {
-        int64_t label = label_of(rows, i);
+        int64_t label = tfd_xent_label(rows, i);
 
         if (label < 0 || label >= rows->size)
             return fail_label(rows, count, label, st);
@@ -314,7 +272,7 @@ static enum tfd_code check_labels(const struct rows *rows, int64_t count,
 static enum tfd_code sparse_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape matrix = k->in[0].shape;
-    struct rows rows = {.wide_labels = k->in[1].dtype == TFD_INT64};
+    struct tfd_xent_rows rows = {.wide_labels = k->in[1].dtype == TFD_INT64};
 
     TFD_TRY(tfd_xent_check_sparse(k, st));
     if (k->in[1].buffer) {
@@ -326,6 +284,8 @@ static enum tfd_code sparse_cpu(struct tfd_kctx *k, struct tfd_status *st)
     if (!k->out[0].buffer)
         return TFD_OK;
     rows.x = k->in[0].buffer->data;
+    rows.x_row = rows.size;
+    rows.x_step = 1;
     run_xent(k, &rows, matrix.dim[0]);
     return TFD_OK;
 }
