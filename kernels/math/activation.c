@@ -20,6 +20,7 @@
 #include "kernels/vector/narrow.h"
 #include "kernels/vector/narrow_loops.h"
 #include "kernels/core/outputs.h"
+#include "kernels/math/leaky.h"
 #include "kernels/vector/double_functions.h"
 #include "kernels/vector/vector_functions.h"
 
@@ -321,46 +322,6 @@ static enum tfd_code relu6_grad_compute(struct tfd_kctx *k,
 
 /* ---- LeakyRelu ----------------------------------------------------------- */
 
-#define LEAKY(name, number, T)                        \
-    TFD_SIMD_LOOP(leaky_##name)                       \
-    {                                                 \
-        const struct tfd_row *l = arg;                \
-        const T *x = l->a;                            \
-        const T alpha = (T)l->alpha;                  \
-        T *y = l->y;                                  \
-                                                      \
-        for (int64_t i = begin; i < end; i++)         \
-            y[i] = x[i] > 0 ? x[i] : x[i] * alpha;    \
-    }                                                 \
-    TFD_SIMD_CLONES(leaky_##name)                     \
-                                                      \
-    TFD_SIMD_LOOP(leaky_grad_##name)                  \
-    {                                                 \
-        const struct tfd_row *l = arg;                \
-        const T *dy = l->a, *x = l->b;                \
-        const T alpha = (T)l->alpha;                  \
-        T *dx = l->y;                                 \
-                                                      \
-        for (int64_t i = begin; i < end; i++)         \
-            dx[i] = x[i] > 0 ? dy[i] : dy[i] * alpha; \
-    }                                                 \
-    TFD_SIMD_CLONES(leaky_grad_##name)
-
-#define LEAKY_ROUNDED(loop, name, wide)                              \
-    static void loop##_##name(void *arg, int64_t begin, int64_t end) \
-    {                                                                \
-        struct tfd_row row = *(const struct tfd_row *)arg;           \
-                                                                     \
-        row.alpha = TFD_ROUND_##name(row.alpha);                     \
-        tfd_narrow_row(TFD_##name, wide, &row, begin, end);          \
-    }
-#define LEAKY_NARROW(name, number, T)       \
-    LEAKY_ROUNDED(leaky, name, leaky_FLOAT) \
-    LEAKY_ROUNDED(leaky_grad, name, leaky_grad_FLOAT)
-
-TFD_FLOAT_DTYPES(LEAKY)
-TFD_HALF_DTYPES(LEAKY_NARROW)
-
 enum tfd_code tfd_activation_prepare_alpha(const struct tfd_prepare *p,
                                            void *state, struct tfd_status *st)
 {
@@ -574,8 +535,8 @@ static const struct tfd_opdef ops[] = {
 #define ROWS(name, number, T)                                               \
     BOTH("Elu", name, elu), BOTH("Selu", name, selu),                       \
         BOTH("Softplus", name, softplus), BOTH("Softsign", name, softsign), \
-        ALPHA_ROW("LeakyRelu", name, leaky),                                \
-        ALPHA_ROW("LeakyReluGrad", name, leaky_grad),
+        ALPHA_ROW("LeakyRelu", name, tfd_leaky),                            \
+        ALPHA_ROW("LeakyReluGrad", name, tfd_leaky_grad),
 
 #define RELU6_ROWS(name, number, T)                                          \
     TFD_KERNEL("Relu6", name, relu6_compute, relu6_##name,                   \
