@@ -114,22 +114,26 @@ static void clip_narrow(enum tfd_dtype dtype, const struct clip *c,
 #if defined(__x86_64__)
 
 /* Of two numbers the instructions take the second where one is none. */
+TFD_LANES_INLINE void clip_some(enum tfd_dtype dtype, const struct clip *c,
+                                int64_t i, int64_t n)
+{
+    const uint16_t *t = c->t, *low = c->low, *high = c->high;
+    const __m256 least = _mm256_min_ps(tfd_lanes_load(dtype, high + i, n),
+                                       tfd_lanes_load(dtype, t + i, n));
+
+    tfd_lanes_store(dtype, (uint16_t *)c->y + i,
+                    _mm256_max_ps(tfd_lanes_load(dtype, low + i, n), least), n);
+}
+
 TFD_LANES_INLINE void run_lanes(enum tfd_dtype dtype, const struct clip *c,
                                 int64_t begin, int64_t end)
 {
-    const uint16_t *t = c->t, *low = c->low, *high = c->high;
-    uint16_t *y = c->y;
+    int64_t i = begin;
 
-    for (int64_t i = begin, n; i < end; i += n) {
-        __m256 least;
-
-        n = end - i < TFD_LANES ? end - i : TFD_LANES;
-        least = _mm256_min_ps(tfd_lanes_load(dtype, high + i, n),
-                              tfd_lanes_load(dtype, t + i, n));
-        tfd_lanes_store(dtype, y + i,
-                        _mm256_max_ps(tfd_lanes_load(dtype, low + i, n), least),
-                        n);
-    }
+    for (; end - i >= TFD_LANES; i += TFD_LANES)
+        clip_some(dtype, c, i, TFD_LANES);
+    if (i < end)
+        clip_some(dtype, c, i, end - i);
 }
 
 /* With a limit for each element. */
