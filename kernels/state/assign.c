@@ -47,63 +47,63 @@ static enum tfd_code check_assign(struct tfd_variable *v,
                     tfd_shape_text(&value->shape, have));
 }
 
-/* The value itself; of a small part of something larger, which would be kept
- * for as long as the variable has it, a copy. */
-static enum tfd_code take_value(const struct tfd_tensor *value,
-                                struct tfd_tensor *out, struct tfd_status *st)
+/* Of a small part of something larger, which would be kept for as long as the
+ * variable has it, a copy takes the place. */
+static enum tfd_code own_value(struct tfd_tensor *value, struct tfd_status *st)
 {
-    if (!value->buffer || !tfd_dtype_is_pod(value->dtype) ||
-        !tfd_buffer_is_small_slice(value->buffer)) {
-        *out = tfd_tensor_ref(value);
+    struct tfd_tensor part = *value;
+
+    if (!part.buffer || !tfd_dtype_is_pod(part.dtype) ||
+        !tfd_buffer_is_small_slice(part.buffer))
         return TFD_OK;
-    }
-    TFD_TRY(tfd_tensor_new(out, value->dtype, &value->shape, st));
-    memcpy(tfd_tensor_data(out), tfd_tensor_data(value),
-           tfd_tensor_size(value));
+    TFD_TRY(tfd_tensor_new(value, part.dtype, &part.shape, st));
+    memcpy(tfd_tensor_data(value), tfd_tensor_data(&part),
+           tfd_tensor_size(&part));
+    tfd_tensor_unref(&part);
     return TFD_OK;
 }
 
 /* Kernels ask a variable's declared shape, without its lock, whether its value
  * may be long. */
-static enum tfd_code adopt(struct tfd_variable *v,
-                           const struct tfd_tensor *value,
-                           struct tfd_status *st)
+static enum tfd_code check_adopted(const struct tfd_variable *v,
+                                   const struct tfd_tensor *value,
+                                   struct tfd_status *st)
 {
     char have[TFD_SHAPE_TEXT_MAX], want[TFD_SHAPE_TEXT_MAX];
-    struct tfd_tensor copy = TFD_TENSOR_INIT;
 
-    if (tfd_shape_is_long(&value->shape) && !tfd_shape_is_long(&v->shape))
-        return tfd_fail(st, TFD_UNIMPLEMENTED,
-                        "A value of shape %s for variable %s, which was "
-                        "declared with shape %s; a value of over %d dimensions "
-                        "wants a declared shape of as many",
-                        tfd_shape_text(&value->shape, have), v->name,
-                        tfd_shape_text(&v->shape, want), TFD_RANK_MAX);
-    TFD_TRY(take_value(value, &copy, st));
-    tfd_variable_set(v, &copy);
-    return TFD_OK;
+    if (!tfd_shape_is_long(&value->shape) || tfd_shape_is_long(&v->shape))
+        return TFD_OK;
+    return tfd_fail(st, TFD_UNIMPLEMENTED,
+                    "A value of shape %s for variable %s, which was "
+                    "declared with shape %s; a value of over %d dimensions "
+                    "wants a declared shape of as many",
+                    tfd_shape_text(&value->shape, have), v->name,
+                    tfd_shape_text(&v->shape, want), TFD_RANK_MAX);
 }
 
-/* Of a resource, which may hold a reference variable's memory. */
-static enum tfd_code adopt_kept(const struct tfd_kctx *k,
-                                struct tfd_variable *v, struct tfd_status *st)
+static enum tfd_code adopt(struct tfd_variable *v,
+                           struct tfd_tensor *take_value, struct tfd_status *st)
 {
-    struct tfd_tensor value;
-    enum tfd_code rc;
+    enum tfd_code rc = check_adopted(v, take_value, st);
 
-    TFD_TRY(tfd_kept_put(k, 1, &value, st));
-    rc = adopt(v, &value, st);
-    tfd_tensor_unref(&value);
+    if (rc == TFD_OK)
+        rc = own_value(take_value, st);
+    if (rc == TFD_OK)
+        tfd_variable_set(v, take_value);
+    else
+        tfd_tensor_unref(take_value);
     return rc;
 }
 
 static enum tfd_code assign_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct tfd_variable *v = k->ref[0];
+    struct tfd_tensor value;
 
     if (*(const bool *)k->state)
         TFD_TRY(check_assign(v, &k->in[1], st));
-    TFD_TRY(adopt(v, &k->in[1], st));
+    value = tfd_tensor_ref(&k->in[1]);
+    TFD_TRY(adopt(v, &value, st));
     tfd_resource_ref(&v->resource);
     k->ref_out[0] = v;
     return TFD_OK;
@@ -148,12 +148,14 @@ static enum tfd_code assign_handle_compute(struct tfd_kctx *k,
                                            struct tfd_status *st)
 {
     const struct tfd_handle *h = tfd_kctx_handle(k, 0);
-    struct tfd_status why = TFD_STATUS_INIT;
     struct tfd_variable_spec spec;
+    struct tfd_tensor value;
+    struct tfd_status why; /* kilobytes, of which most are never looked at */
     struct tfd_resource *r;
     struct tfd_variable *v;
     enum tfd_code rc = TFD_OK;
 
+    tfd_status_clear(&why);
     if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK) {
         if (why.code != TFD_NOT_FOUND || !h)
             return tfd_status_copy(st, &why);
@@ -168,8 +170,10 @@ static enum tfd_code assign_handle_compute(struct tfd_kctx *k,
         rc = wrong_type(v, &k->in[1], st);
     else if (*(const bool *)k->state)
         rc = check_same_shape(v, &k->in[1], st);
+    if (rc == TFD_OK) /* which may hold a reference variable's memory */
+        rc = tfd_kept_put(k, 1, &value, st);
     if (rc == TFD_OK)
-        rc = adopt_kept(k, v, st);
+        rc = adopt(v, &value, st);
     tfd_resource_unref(&v->resource);
     return rc;
 }

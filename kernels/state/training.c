@@ -296,10 +296,11 @@ enum tfd_code tfd_training_apply(struct tfd_kctx *k,
                                  struct tfd_status *st)
 {
     const struct tfd_training_state *s = k->state;
-    struct tfd_status why = TFD_STATUS_INIT;
-    enum tfd_code rc =
-        tfd_training_locked(k, s->row->variables, apply_locked, d, &why);
+    struct tfd_status why; /* kilobytes, of which most are never looked at */
+    enum tfd_code rc;
 
+    tfd_status_clear(&why);
+    rc = tfd_training_locked(k, s->row->variables, apply_locked, d, &why);
     if (rc == TFD_NOT_FOUND)
         return tfd_fail(st, TFD_INTERNAL, "Invalid variable reference.");
     return rc == TFD_OK ? TFD_OK : tfd_status_copy(st, &why);

@@ -196,11 +196,12 @@ static enum tfd_code not_initialized(const struct tfd_kctx *k,
 
 static enum tfd_code read_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_status why = TFD_STATUS_INIT;
     struct tfd_tensor value = TFD_TENSOR_INIT;
+    struct tfd_status why; /* kilobytes, of which most are never looked at */
     struct tfd_variable *v;
     enum tfd_code rc;
 
+    tfd_status_clear(&why);
     if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK)
         return not_initialized(k, &why, st);
     rc = tfd_variable_read_held(v, &value, &why);
@@ -288,10 +289,11 @@ static enum tfd_code put_bool(struct tfd_kctx *k, bool value,
 static enum tfd_code initialized_compute(struct tfd_kctx *k,
                                          struct tfd_status *st)
 {
-    struct tfd_status why = TFD_STATUS_INIT;
     struct tfd_variable *v;
+    struct tfd_status why;
     bool initialized;
 
+    tfd_status_clear(&why);
     if (tfd_kctx_variable(k, 0, &v, &why) != TFD_OK) {
         if (why.code != TFD_NOT_FOUND)
             return tfd_status_copy(st, &why);
