@@ -113,38 +113,58 @@ static void clip_narrow(enum tfd_dtype dtype, const struct clip *c,
 
 #if defined(__x86_64__)
 
-/* Of two numbers the instructions take the second where one is none. */
+/* n elements from i, of at most 8, between `low` and `high` where those are one
+ * for all. */
 TFD_LANES_INLINE void clip_some(enum tfd_dtype dtype, const struct clip *c,
-                                int64_t i, int64_t n)
+                                int64_t i, int64_t n, __m256 low, __m256 high)
 {
-    const uint16_t *t = c->t, *low = c->low, *high = c->high;
-    const __m256 least = _mm256_min_ps(tfd_lanes_load(dtype, high + i, n),
-                                       tfd_lanes_load(dtype, t + i, n));
+    const __m256 t = tfd_lanes_load(dtype, (const uint16_t *)c->t + i, n);
 
+    if (c->low_step)
+        low = tfd_lanes_load(dtype, (const uint16_t *)c->low + i, n);
+    if (c->high_step)
+        high = tfd_lanes_load(dtype, (const uint16_t *)c->high + i, n);
+    /* Of two numbers they take the second where one is none. */
     tfd_lanes_store(dtype, (uint16_t *)c->y + i,
-                    _mm256_max_ps(tfd_lanes_load(dtype, low + i, n), least), n);
+                    _mm256_max_ps(low, _mm256_min_ps(high, t)), n);
 }
 
-TFD_LANES_INLINE void run_lanes(enum tfd_dtype dtype, const struct clip *c,
+/* With steps that are constants. */
+TFD_LANES_INLINE void run_lanes(enum tfd_dtype dtype, struct clip c,
                                 int64_t begin, int64_t end)
 {
+    const __m256 low = tfd_lanes_all(dtype, c.low);
+    const __m256 high = tfd_lanes_all(dtype, c.high);
     int64_t i = begin;
 
     for (; end - i >= TFD_LANES; i += TFD_LANES)
-        clip_some(dtype, c, i, TFD_LANES);
+        clip_some(dtype, &c, i, TFD_LANES, low, high);
     if (i < end)
-        clip_some(dtype, c, i, end - i);
+        clip_some(dtype, &c, i, end - i, low, high);
 }
 
-/* With a limit for each element. */
+TFD_LANES_INLINE void run_steps(enum tfd_dtype dtype, const struct clip *c,
+                                int64_t begin, int64_t end)
+{
+    struct clip steps = {c->t, c->low, c->high, c->y, 0, 0};
+
+    if (!c->low_step && !c->high_step) {
+        run_lanes(dtype, steps, begin, end);
+        return;
+    }
+    steps.low_step = c->low_step;
+    steps.high_step = c->high_step;
+    run_lanes(dtype, steps, begin, end);
+}
+
 TFD_LANES_TARGET static void clip_lanes(enum tfd_dtype dtype,
                                         const struct clip *c, int64_t begin,
                                         int64_t end)
 {
     if (dtype == TFD_HALF)
-        run_lanes(TFD_HALF, c, begin, end);
+        run_steps(TFD_HALF, c, begin, end);
     else
-        run_lanes(TFD_BFLOAT16, c, begin, end);
+        run_steps(TFD_BFLOAT16, c, begin, end);
 }
 
 #else
@@ -159,9 +179,7 @@ TFD_LANES_TARGET static void clip_lanes(enum tfd_dtype dtype,
 #define CLIP_NARROW(name, T, wide)                                 \
     static void loop_##name(void *arg, int64_t begin, int64_t end) \
     {                                                              \
-        const struct clip *c = arg;                                \
-                                                                   \
-        if (c->low_step && c->high_step && tfd_simd_has_avx512())  \
+        if (tfd_simd_has_avx512())                                 \
             clip_lanes(TFD_##name, arg, begin, end);               \
         else                                                       \
             clip_narrow(TFD_##name, arg, begin, end);              \
