@@ -299,8 +299,16 @@ TFD_PAIR_WIDE(relu6_grad_FLOAT, float, float, relu6_grad_of_FLOAT)
 TFD_PAIR_WIDE(relu6_grad_DOUBLE, double, double, relu6_grad_of_DOUBLE)
 TFD_UNARY_SIMD(relu6_HALF, tfd_half, tfd_half, relu6_of_HALF)
 TFD_UNARY_SIMD(relu6_BFLOAT16, tfd_bfloat16, tfd_bfloat16, relu6_of_BFLOAT16)
-TFD_NARROW_LOOP(relu6_grad_HALF, HALF, relu6_grad_FLOAT)
-TFD_NARROW_LOOP(relu6_grad_BFLOAT16, BFLOAT16, relu6_grad_FLOAT)
+/* Of vectors of floats: see TFD_LANES_LOOP. */
+#define INSIDE(x)                                             \
+    (_mm256_cmp_ps_mask(x, _mm256_setzero_ps(), _CMP_GT_OQ) & \
+     _mm256_cmp_ps_mask(x, _mm256_set1_ps(6), _CMP_LT_OQ))
+#define RELU6_GRAD_LANES(R, dy, x) \
+    tfd_lanes_mul(dy,              \
+                  _mm256_maskz_mov_ps((__mmask8)INSIDE(x), _mm256_set1_ps(1)))
+TFD_LANES_OR(relu6_grad_HALF, HALF, BINARY, RELU6_GRAD_LANES, relu6_grad_FLOAT)
+TFD_LANES_OR(relu6_grad_BFLOAT16, BFLOAT16, BINARY, RELU6_GRAD_LANES,
+             relu6_grad_FLOAT)
 
 static enum tfd_code relu6_compute(struct tfd_kctx *k, struct tfd_status *st)
 {

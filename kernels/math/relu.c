@@ -48,6 +48,13 @@
 
 TFD_REAL_DTYPES(DEFINE_LOOPS)
 
+/* Of vectors of floats: see TFD_LANES_LOOP. */
+#define RELU_GRAD(R, dy, x)                                                   \
+    tfd_lanes_mul(dy,                                                         \
+                  _mm256_maskz_mov_ps(                                        \
+                      _mm256_cmp_ps_mask(x, _mm256_setzero_ps(), _CMP_GT_OQ), \
+                      _mm256_set1_ps(1)))
+
 /* By their bits: those of the numbers below 0 lie between -0 and -infinity;
  * above that there is NaN, which stays, as -0 does. */
 #define DEFINE_HALF_LOOPS(name, number, T)                                 \
@@ -61,7 +68,7 @@ TFD_REAL_DTYPES(DEFINE_LOOPS)
             y[i] = (T)(x[i] - 0x8001) < (T)TFD_INFINITE_##name ? 0 : x[i]; \
     }                                                                      \
     TFD_SIMD_CLONES(relu_##T)                                              \
-    TFD_NARROW_LOOP(relu_grad_##T, name, relu_grad_float)
+    TFD_LANES_OR(relu_grad_##T, name, BINARY, RELU_GRAD, relu_grad_float)
 
 TFD_HALF_DTYPES(DEFINE_HALF_LOOPS)
 
