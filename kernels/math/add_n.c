@@ -12,6 +12,7 @@
 #include "kernels/core/gradient.h"
 #include "kernels/core/outputs.h"
 #include "kernels/list/variant_math.h"
+#include "kernels/vector/narrow_lanes.h"
 #include "kernels/vector/simd.h"
 
 #define BLOCK 4096 /* elements: 16 KiB of floats, half a first cache */
@@ -75,8 +76,50 @@ SEVERAL(DOUBLE, double)
 SEVERAL(INT32, uint32_t) /* sums that wrap */
 SEVERAL(INT64, uint64_t)
 
-static tfd_range_fn *loop_of_several(enum tfd_dtype t)
+#if defined(__x86_64__)
+
+/* Elements [i, i + n), of at most 8, rounded after each addition. */
+#define SUM_NARROW(name, number, T)                                           \
+    TFD_LANES_INLINE void sum_##name(const struct several *s, int64_t i,      \
+                                     int64_t n)                               \
+    {                                                                         \
+        __m256 sum = tfd_lanes_load(TFD_##name, (const T *)s->x[0] + i, n);   \
+                                                                              \
+        for (int k = 1; k < s->count; k++)                                    \
+            sum = tfd_lanes_round_##name(tfd_lanes_add(                       \
+                sum, tfd_lanes_load(TFD_##name, (const T *)s->x[k] + i, n))); \
+        tfd_lanes_store(TFD_##name, (T *)s->y + i, sum, n);                   \
+    }                                                                         \
+    TFD_LANES_TARGET static void several_##name(void *arg, int64_t begin,     \
+                                                int64_t end)                  \
+    {                                                                         \
+        int64_t i = begin;                                                    \
+                                                                              \
+        for (; end - i >= TFD_LANES; i += TFD_LANES)                          \
+            sum_##name(arg, i, TFD_LANES);                                    \
+        if (i < end)                                                          \
+            sum_##name(arg, i, end - i);                                      \
+    }
+TFD_HALF_DTYPES(SUM_NARROW)
+
+#else
+
+#define several_HALF NULL
+#define several_BFLOAT16 NULL
+
+#endif
+
+/* Where halves no longer lie in a cache: there two at a time are quicker, as
+ * nothing waits for the rounding before. */
+#define FAR_SIZE ((int64_t)8 << 20)
+
+/* NULL: none for so many bytes of that type. */
+static tfd_range_fn *loop_of_several(enum tfd_dtype t, int64_t bytes)
 {
+    if (t == TFD_HALF || t == TFD_BFLOAT16)
+        return bytes < FAR_SIZE || !tfd_simd_has_avx512() ? NULL
+               : t == TFD_HALF                            ? several_HALF
+                                                          : several_BFLOAT16;
     return t == TFD_FLOAT    ? several_FLOAT
            : t == TFD_DOUBLE ? several_DOUBLE
            : t == TFD_INT32  ? several_INT32
@@ -154,8 +197,7 @@ enum tfd_code tfd_add_n_check(const struct tfd_kctx *k, struct tfd_status *st)
 static enum tfd_code add_n_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_shape shape = k->in[0].shape;
-    struct sum s = {k, tfd_binary_add_loop(k->in[0].dtype),
-                    loop_of_several(k->in[0].dtype)};
+    struct sum s = {k, tfd_binary_add_loop(k->in[0].dtype), NULL};
     int64_t n;
 
     TFD_TRY(tfd_add_n_check(k, st));
@@ -168,6 +210,8 @@ static enum tfd_code add_n_cpu(struct tfd_kctx *k, struct tfd_status *st)
     if (!k->out[0].buffer)
         return TFD_OK;
     n = tfd_shape_elements(&shape);
+    s.several = loop_of_several(
+        k->in[0].dtype, (int64_t)tfd_tensor_size(&k->in[0]) * k->in_count);
     tfd_elementwise_streams(k, k->in[0].dtype, k->in_count + 1, n, add_blocks,
                             &s);
     return TFD_OK;

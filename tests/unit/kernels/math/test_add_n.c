@@ -1,7 +1,7 @@
 /*
- * test_add_n.c - add_n.c: sums of floats from the first input to the last, to
- * the bit, for every number of inputs around those that are read side by side
- * and lengths around those of vectors and blocks.
+ * test_add_n.c - add_n.c: sums of floats and halves from the first input to the
+ * last, to the bit, for every number of inputs around those that are read side
+ * by side and lengths around those of vectors and blocks.
  */
 #include "tests/support/kernel_rig.h"
 
@@ -89,6 +89,64 @@ static void test_sums_are_taken_from_the_first_to_the_last(void **state)
             }
 }
 
+/* One of many patterns of bits, no NaN. */
+static uint16_t half_bits(int64_t i, int input)
+{
+    return (uint16_t)((i * 40503 + input * 9973) & 0xbbff);
+}
+
+static uint16_t half_sum(enum tfd_dtype t, int64_t i)
+{
+    uint16_t sum = half_bits(i, 0);
+
+    for (int input = 1; input < KRIG_IN_MAX; input++) {
+        const uint16_t x = half_bits(i, input);
+
+        if (t == TFD_HALF)
+            sum = tfd_half_from_float(tfd_half_to_float(sum) +
+                                      tfd_half_to_float(x));
+        else
+            sum = tfd_bfloat16_from_float(tfd_bfloat16_to_float(sum) +
+                                          tfd_bfloat16_to_float(x));
+    }
+    return sum;
+}
+
+/* More than lies in a cache, rounded after each addition. */
+static void check_many_halves(enum tfd_dtype t, int mode)
+{
+    const struct krig_case c = {"AddN", "N=8", {""}, {""}};
+    const int64_t n = (8 << 20) / 2 / KRIG_IN_MAX + 3;
+    const uint16_t *sum;
+
+    krig.in_count = KRIG_IN_MAX;
+    for (int input = 0; input < KRIG_IN_MAX; input++) {
+        uint16_t *x;
+
+        krig.in[input] = krig_tensor(t == TFD_HALF ? "half[524291] 0"
+                                                   : "bfloat16[524291] 0");
+        assert_int_equal(tfd_tensor_elements(&krig.in[input]), n);
+        x = tfd_tensor_data(&krig.in[input]);
+        for (int64_t i = 0; i < n; i++)
+            x[i] = half_bits(i, input);
+    }
+    if (krig_run(&c, mode) != TFD_OK)
+        fail_msg("%s", krig.st.text);
+    sum = tfd_tensor_data(&krig.out[0]);
+    for (int64_t i = 0; i < n; i++)
+        if (sum[i] != half_sum(t, i))
+            fail_msg("element %lld is %x, not %x", (long long)i, sum[i],
+                     half_sum(t, i));
+    krig_end();
+}
+
+static void test_many_halves(void **state)
+{
+    (void)state;
+    check_many_halves(TFD_HALF, KRIG_SHARED);
+    check_many_halves(TFD_BFLOAT16, KRIG_SOLE | KRIG_PIECES);
+}
+
 static void test_specials_and_other_types(void **state)
 {
     static const struct krig_case cases[] = {
@@ -117,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_are_taken_from_the_first_to_the_last),
+        cmocka_unit_test(test_many_halves),
         cmocka_unit_test(test_specials_and_other_types),
     };
 
