@@ -12,8 +12,9 @@ import tempfile
 import threading
 import time
 
+from tests.cluster import nursery
 from tests.cluster.ports import free_ports
-from tests.cluster.runner import WITH_PARENT, selectors_ready
+from tests.cluster.runner import selectors_ready
 
 READY_SECONDS = 60
 DRAIN_SECONDS = 20
@@ -93,10 +94,9 @@ class Task:
         environment = dict(os.environ, TF_CONFIG=json.dumps(tf_config))
         environment.update(env or {})
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen(
-                WITH_PARENT + self.server.command + list(flags),
-                env=environment, stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log)
+            self.process = nursery.start(
+                self.server.command + list(flags), env=environment,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         if wait:
             self.wait_ready()
 

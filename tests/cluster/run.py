@@ -7,8 +7,10 @@ import importlib
 import pathlib
 import sys
 
-from tests.cluster import client  # noqa: F401  imports TensorFlow, once
-from tests.cluster.suite import main
+from tests.cluster import nursery
+
+nursery.open_nursery()  # before anything is done with TensorFlow
+from tests.cluster.suite import main  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 

@@ -3,11 +3,11 @@ sends."""
 import json
 import pathlib
 import queue
-import subprocess
 import sys
 
 import grpc
 
+from tests.cluster import nursery
 from tests.cluster.client import tf
 from tests.cluster.eager.contexts import (
     CHIEF, GONE, HERE, NO_VALUE, SERVICE, attrs, context, drop, fails,
@@ -23,11 +23,11 @@ def a_coordinator_runs_ops_on_every_task(cluster):
     are part of it, which no strategy sends."""
     spec = {job: [cluster[job, i].address for i in range(count)]
             for job, count in (("ps", 1), ("worker", 2))}
-    done = subprocess.run(
+    done = nursery.ran(
         [sys.executable, "-m", "tests.cluster.eager.eager_client",
-         json.dumps(spec)], cwd=ROOT, capture_output=True, text=True,
-        timeout=190)
-    assert done.returncode == 0 and "ok" in done.stdout, done.stderr[-2000:]
+         json.dumps(spec)], cwd=ROOT, timeout=190)
+    assert done.returncode == 0 and "ok" in done.stdout.splitlines(), (
+        done.stdout[-2000:])
 
 
 @test(limit=400, tfd_only=True)

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 
+from tests.cluster import nursery
 from tests.cluster.cluster import Cluster
 from tests.cluster.ports import free_ports
 from tests.cluster.suite import test
@@ -20,7 +21,7 @@ class Coordinator:
     def __init__(self, cluster, mode):
         spec = dict(cluster.spec, chief=["127.0.0.1:%d" % free_ports(1)[0]])
         config = {"cluster": spec, "task": {"type": "chief", "index": 0}}
-        self.process = subprocess.Popen(
+        self.process = nursery.start(
             [sys.executable, "-m", "tests.cluster.eager.coordinator_client",
              mode], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, env=dict(os.environ, TF_CONFIG=json.dumps(config)))

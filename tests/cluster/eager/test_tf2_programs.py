@@ -3,10 +3,10 @@ checks its results itself, mostly against the same steps in its own process."""
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
+from tests.cluster import nursery
 from tests.cluster.cluster import Cluster
 from tests.cluster.faults import wire
 from tests.cluster.ports import free_ports
@@ -35,11 +35,9 @@ def plays(server, name, ps=2, data=()):
         if lacking:
             raise Skip("wants tf.data: no %s" % ", ".join(lacking))
         spec = dict(cluster.spec, chief=["127.0.0.1:%d" % free_ports(1)[0]])
-        done = subprocess.run(
+        done = nursery.ran(
             [sys.executable, ROOT / "tests" / "cluster" / "tf2" /
-             (name + ".py")], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env=dict(os.environ, TF2_DIR=folder, TF_CONFIG=json.dumps({
+             (name + ".py")], env=dict(os.environ, TF2_DIR=folder, TF_CONFIG=json.dumps({
                 "cluster": spec, "task": {"type": "chief", "index": 0}})))
     assert done.returncode == 0 and "ok " + name in done.stdout.splitlines(), (
         done.stdout[-4000:])

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 
+from tests.cluster import nursery
 from tests.cluster.client import expect, graph, kept_session, np, run, tf
 from tests.cluster.cluster import Cluster, wait_until
 from tests.cluster.suite import test
@@ -189,7 +190,7 @@ def a_client_that_dies_takes_nothing(server):
     with Cluster(server, ps=1, worker=1) as cluster, graph():
         q = Shared("dying")
         session = kept_session(cluster.target())
-        dying = subprocess.Popen(
+        dying = nursery.start(
             [sys.executable, "-c", DYING, cluster.target()],
             stdout=subprocess.PIPE, text=True)
         while "waits" not in dying.stdout.readline():

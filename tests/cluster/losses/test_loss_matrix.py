@@ -19,15 +19,14 @@ import pathlib
 import queue
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 
+from tests.cluster import nursery
 from tests.cluster.cluster import Cluster, wait_until
 from tests.cluster.ports import free_ports
-from tests.cluster.runner import die_with_parent
 from tests.cluster.suite import test
 from tests.cluster.watch import wait_metric
 
@@ -68,9 +67,9 @@ def coordinators():
     """Where they are started."""
     with tempfile.TemporaryDirectory() as folder:
         path = folder + "/socket"
-        process = subprocess.Popen(
+        process = nursery.start(
             [sys.executable, "-m", "tests.cluster.losses.coordinator", path],
-            cwd=ROOT, preexec_fn=die_with_parent)
+            cwd=ROOT)
         try:
             wait_until(lambda: os.path.exists(path + ".ready"), 60, path)
             yield path

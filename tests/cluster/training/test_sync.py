@@ -3,10 +3,9 @@ import functools
 import subprocess
 import sys
 
-from tests.cluster import sync_worker
+from tests.cluster import nursery, sync_worker
 from tests.cluster.client import graph, np, run, tf
 from tests.cluster.cluster import Cluster, tensorflow_server
-from tests.cluster.runner import WITH_PARENT
 from tests.cluster.suite import test
 
 # Which tasks a real server runs.
@@ -28,10 +27,9 @@ def descend(steps):
 
 
 def start_worker(cluster, index, steps, kind):
-    return subprocess.Popen(
-        WITH_PARENT + [
-            sys.executable, "-m", "tests.cluster.sync_worker", str(index),
-            cluster.target("worker", index), str(steps), kind, "2"],
+    return nursery.start(
+        [sys.executable, "-m", "tests.cluster.sync_worker", str(index),
+         cluster.target("worker", index), str(steps), kind, "2"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

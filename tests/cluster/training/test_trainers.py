@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+from tests.cluster import nursery
 from tests.cluster.client import np, tf
 from tests.cluster.cluster import Cluster, tensorflow_server, wait_until
 from tests.cluster.programs.test_programs import (PROGRAMS,
@@ -21,8 +22,8 @@ def start_trainer(cluster, index, folder, options):
                "--task_index=%d" % index, "--checkpoint_dir=" + folder,
                "--ps_hosts=" + ",".join(cluster.spec["ps"]),
                "--worker_hosts=" + ",".join(cluster.spec["worker"])]
-    return subprocess.Popen(WITH_PARENT + command + list(options), text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return nursery.start(command + list(options), text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 def finish(trainers, seconds):
