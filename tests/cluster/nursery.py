@@ -252,11 +252,20 @@ class Program:
         return said[0], None
 
 
+def is_open():
+    """Whether this process can ask: the number may be of another's files."""
+    try:
+        with socket.socket(fileno=os.dup(int(os.environ[WHERE]))) as asks:
+            return asks.type == socket.SOCK_SEQPACKET
+    except (KeyError, OSError):
+        return False
+
+
 def start(command, env=None, cwd=None, stdin=None, stdout=None, stderr=None,
           text=False):
     """A Popen of it, or a Program where it begins with sys.executable and the
     nursery takes it.  stderr is a file or STDOUT."""
-    if command[0] == sys.executable and WHERE in os.environ:
+    if command[0] == sys.executable and is_open():
         found = forked(command[1:], dict(os.environ if env is None else env),
                        cwd or os.getcwd(), stdin, stdout, stderr, text)
         if found:
@@ -305,6 +314,12 @@ def forked(arguments, environment, folder, stdin, stdout, stderr, text):
     pid, = NUMBER.unpack(line.recv(NUMBER.size))
     return Program(pid, line, ours[0] if stdin == subprocess.PIPE else None,
                    ours[-1] if stdout == subprocess.PIPE else None)
+
+
+def passed_on():
+    """Options of a subprocess.Popen that starts programs itself."""
+    number = os.environ.get(WHERE)
+    return {"pass_fds": [int(number)]} if number else {}
 
 
 def ran(command, timeout=None, **options):

@@ -14,13 +14,19 @@ raises the old error.  It happens with TensorFlow's own servers (15 of 4,803 tim
 happen.  t02 alone has such a function: where it ends with that function's error, it
 is played once more.
 
+Programs and servers of the Python that the tests have, too, are forked by the
+nursery (nursery.py), if there is one.
+
 Runs under every Python that has a TensorFlow, so it imports nothing else of the
 tests."""
 import importlib.util
 import os
 import pathlib
+import subprocess
 import sys
+import types
 
+from tests.cluster import nursery
 from tests.cluster.ports import free_ports
 
 LATE = ("t02_functions", "Input is not invertible.")
@@ -47,12 +53,23 @@ def patient(run):
     return played
 
 
+def popen(command, start_new_session=False, **options):
+    """A subprocess.Popen, or what the nursery has made of it, in this group."""
+    if command[0] == sys.executable:
+        return nursery.start(command, **options)
+    return subprocess.Popen(command, start_new_session=start_new_session,
+                            **options)
+
+
 def main():
     path = sys.argv.pop(1)
     found = importlib.util.spec_from_file_location("player", path)
     player = importlib.util.module_from_spec(found)
     found.loader.exec_module(player)
     assert callable(player.port), path
+    if nursery.is_open():
+        player.subprocess = types.SimpleNamespace(
+            **{**vars(subprocess), "Popen": popen})
     player.port = lambda: free_ports(1)[0]
     player.run = patient(player.run)
     sys.argv[0] = path
