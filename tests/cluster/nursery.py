@@ -18,6 +18,7 @@ streams:
 The process is reaped when the line is closed, as a child is when it is waited for.
 """
 import atexit
+import gc
 import os
 import pickle
 import runpy
@@ -54,6 +55,7 @@ class Nursery:
         self.selector.unregister(source)
 
     def serve(self):
+        gc.freeze()  # it is no garbage of its children's
         while True:
             for key, _ in self.selector.select():
                 key.data()

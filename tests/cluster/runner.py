@@ -7,6 +7,7 @@ crash, and leaves nothing behind: its process group is killed when it ends.
 import ctypes
 import dataclasses
 import faulthandler
+import gc
 import os
 import pickle
 import selectors
@@ -125,6 +126,8 @@ def selectors_ready(fd, timeout=0):
 
 def run_children(functions, limit, jobs=1):
     """Yields (index, Outcome) as the calls end, `jobs` of them at a time."""
+    # What is imported is not garbage: a child that looks it through copies it.
+    gc.freeze()
     waiting = list(enumerate(functions))[::-1]
     running = {}
     with selectors.DefaultSelector() as selector:
