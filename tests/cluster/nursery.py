@@ -19,6 +19,7 @@ The process is reaped when the line is closed, as a child is when it is waited f
 """
 import atexit
 import gc
+import importlib
 import os
 import pickle
 import runpy
@@ -204,6 +205,23 @@ def open_nursery():
     os.environ[WHERE] = str(asks.detach())
 
 
+def open_another(environment, *modules):
+    """One of a process that starts anew, as TensorFlow reads something of this
+    environment early; it imports the modules."""
+    asks, requests = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    subprocess.Popen(WITH_PARENT + [
+        sys.executable, "-m", "tests.cluster.nursery", *modules],
+        stdin=requests, env=environment)
+    requests.close()
+    os.environ[WHERE] = str(asks.detach())
+
+
+def main():
+    for name in sys.argv[1:]:
+        importlib.import_module(name)
+    Nursery(socket.socket(fileno=os.dup(0))).serve()
+
+
 # ---- Whoever asks -----------------------------------------------------------
 
 class Program:
@@ -334,3 +352,7 @@ def ran(command, timeout=None, **options):
         process.kill()
         raise
     return subprocess.CompletedProcess(command, process.returncode, said)
+
+
+if __name__ == "__main__":
+    main()

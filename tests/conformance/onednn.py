@@ -7,9 +7,10 @@ their answers judged, in a process of their own.
 import importlib
 import os
 import pickle
-import subprocess
 import sys
 import tempfile
+
+from tests.cluster import nursery
 
 SWITCH = "TF_ENABLE_ONEDNN_OPTS"
 
@@ -20,15 +21,23 @@ def is_on():
 
 def call(module, function, on_gpu, *arguments):
     """What module.function(*arguments) returns where oneDNN is on."""
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as found:
+    with tempfile.TemporaryFile() as given, \
+            tempfile.NamedTemporaryFile() as found:
         pickle.dump((module, function, on_gpu, arguments), given)
         given.seek(0)
-        subprocess.run(
-            [sys.executable, "-m", __name__, str(found.fileno())],
-            stdin=given, pass_fds=[found.fileno()], check=True,
-            env={**os.environ, SWITCH: "1"})
-        found.seek(0)
+        status = nursery.start([sys.executable, "-m", __name__, found.name],
+                               stdin=given, env=environment()).wait()
+        assert status == 0, "exit %d" % status
         return pickle.load(found)
+
+
+def environment():
+    return {**os.environ, SWITCH: "1"}
+
+
+def will_be_called():
+    """Several times: all but the first need not import TensorFlow."""
+    nursery.open_another(environment(), "tests.conformance.run")
 
 
 def main():
@@ -36,7 +45,7 @@ def main():
     if on_gpu:
         importlib.import_module("tests.conformance.run").set_device("gpu")
     answer = getattr(importlib.import_module(module), function)(*arguments)
-    with open(int(sys.argv[1]), "wb") as found:
+    with open(sys.argv[1], "wb") as found:
         pickle.dump(answer, found)
 
 

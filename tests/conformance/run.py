@@ -176,6 +176,8 @@ def main():
     if options.list:
         print("\n".join(tests))
         return 0
+    if sum(name in ROWS and ROWS[name].onednn for name in tests) > 1:
+        onednn.will_be_called()
     return run_tests(tests, options, server).close()
 
 
