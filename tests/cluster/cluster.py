@@ -39,8 +39,8 @@ def add_server_options(parser):
         help="use a real TensorFlow server, and skip what tfd adds to it")
     parser.add_argument("--slow", type=float, default=1.0,
                         help="factor on all time limits")
-    parser.add_argument("--only", default="", metavar="TEXT",
-                        help="run what has this in its name")
+    parser.add_argument("--only", default="", metavar="TEXT,...",
+                        help="run what has one of these in its name")
     parser.add_argument("--list", action="store_true",
                         help="print the names and stop")
 

@@ -1,6 +1,6 @@
 """An unmodified TensorFlow client against clusters of server processes.
 
-  python -m tests.cluster.run [--server CMD | --tensorflow] [--only TEXT]
+  python -m tests.cluster.run [--server CMD | --tensorflow] [--only TEXT,...]
                              [--rooms NAME,... | --but NAME,...] [--all]
 """
 import importlib
