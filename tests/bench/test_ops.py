@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True
 
 from tests.bench.op_cases import ROWS, UNMEASURED  # noqa: E402
 from tests.bench.op_limits import Limits  # noqa: E402
+from tests.cluster import nursery  # noqa: E402
 
 
 def has_tensorflow():
@@ -35,12 +36,23 @@ def has_tensorflow():
         if os.access(PYTHON, os.X_OK) else False
 
 
+def end_of(command, seconds, **environment):
+    """(exit code, standard output, standard error) of a command."""
+    with tempfile.TemporaryFile("w+") as errors:
+        process = nursery.start(
+            command, env=dict(os.environ, **environment), text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        finally:
+            process.kill()
+        errors.seek(0)
+        return process.returncode, output, errors.read()
+
+
 def ran(*arguments, program=None):
-    """(exit code, standard output, standard error) of the program."""
-    done = subprocess.run(
-        [program or sys.executable, OPS, *arguments], capture_output=True,
-        text=True, timeout=60, check=False)
-    return done.returncode, done.stdout, done.stderr
+    """end_of() the program."""
+    return end_of([program or sys.executable, OPS, *arguments], 60)
 
 
 class Table(unittest.TestCase):

@@ -2,7 +2,6 @@
 case in a turn of no length, and a side that cannot run one."""
 import os
 import re
-import subprocess
 import sys
 import unittest
 
@@ -12,17 +11,15 @@ PIPELINES = os.path.join(HERE, "pipelines")
 sys.path.insert(0, ROOT)
 sys.dont_write_bytecode = True
 
-from tests.bench.test_ops import PYTHON, has_tensorflow  # noqa: E402
+from tests.bench.test_ops import (  # noqa: E402
+    PYTHON, end_of, has_tensorflow)
 
 SHORT = ("--rounds=1", "--seconds=0.001")
 
 
 def ran(*arguments, program=None):
-    """(exit code, standard output, standard error) of the program."""
-    done = subprocess.run(
-        [program or sys.executable, PIPELINES, *arguments], text=True,
-        capture_output=True, timeout=120, check=False)
-    return done.returncode, done.stdout, done.stderr
+    """end_of() the program."""
+    return end_of([program or sys.executable, PIPELINES, *arguments], 120)
 
 
 class Options(unittest.TestCase):

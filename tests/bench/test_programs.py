@@ -1,7 +1,6 @@
 """test_programs.py - tests/bench/programs: what counts as a step, its rates,
 options that are no good, a shared folder that is missing, and one program."""
 import os
-import subprocess
 import sys
 import tempfile
 import types
@@ -16,16 +15,14 @@ sys.path.insert(0, ROOT)
 sys.dont_write_bytecode = True
 
 from tests.bench.program_calls import Calls, names_of, rates  # noqa: E402
-from tests.bench.test_ops import PYTHON, has_tensorflow  # noqa: E402
+from tests.bench.test_ops import (  # noqa: E402
+    PYTHON, end_of, has_tensorflow)
 
 
 def ran(*arguments, program=None, **environment):
-    """(exit code, standard output, standard error) of the program."""
-    done = subprocess.run(
-        [program or sys.executable, PROGRAMS, *arguments], text=True,
-        capture_output=True, timeout=60, check=False,
-        env=dict(os.environ, **environment))
-    return done.returncode, done.stdout, done.stderr
+    """end_of() the program."""
+    return end_of([program or sys.executable, PROGRAMS, *arguments], 60,
+                  **environment)
 
 
 def measured(first, later):
