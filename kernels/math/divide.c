@@ -284,11 +284,28 @@ DEFINE_FLOAT(DOUBLE, double, floor, trunc, fmod)
 #define QUICK_QUOTIENT_MAX 268435456.0
 #define REMAINDER_BLOCK 256
 
+/* Threads take what is subnormal for 0, and fmod() does not: whether it may be
+ * an operand or be left of one.  The bits of 0 without their sign wrap. */
+#define DEFINE_TINY(T, bits_type, LEAST, LEAST_BITS)          \
+    static inline bits_type tiny_##T(T a, T by)               \
+    {                                                         \
+        bits_type bits;                                       \
+                                                              \
+        memcpy(&bits, &a, sizeof(bits));                      \
+        return (bits_type)((bits_type)(2 * bits - 1) <        \
+                           (bits_type)(2 * (LEAST_BITS)-1)) | \
+               (bits_type)(by < (LEAST));                     \
+    }
+DEFINE_TINY(float, uint32_t, 0x1p-103F, UINT32_C(0x0c000000))
+DEFINE_TINY(double, uint64_t, 0x1p-970, UINT64_C(0x0350000000000000))
+
 static inline float quick_remainder(float a, float b, int32_t *bad)
 {
-    double quotient = (double)a / (double)b;
+    const double quotient = (double)a / (double)b;
+    const float by = fabsf(b);
 
-    *bad |= !(fabs(quotient) < QUICK_QUOTIENT_MAX);
+    *bad |= !(fabs(quotient) < QUICK_QUOTIENT_MAX) | !(by < INFINITY) |
+            (int32_t)tiny_float(a, by);
     return copysignf((float)((double)a - trunc(quotient) * (double)b), a);
 }
 
@@ -309,7 +326,8 @@ static inline double quick_remainder_double(double a, double b, int64_t *bad)
     const double size = fabs(a), by = fabs(b), quotient = trunc(size / by);
     const double rest = fma(-quotient, by, size);
 
-    *bad |= !(quotient < QUICK_DOUBLE_QUOTIENT_MAX) | !(by < INFINITY);
+    *bad |= !(quotient < QUICK_DOUBLE_QUOTIENT_MAX) | !(by < INFINITY) |
+            (int64_t)tiny_double(a, by);
     return copysign(rest < 0 ? rest + by : rest, a);
 }
 

@@ -3,6 +3,7 @@
  * library: lengths around a block's, one operand a scalar, quotients that can
  * be had quickly and some that cannot.
  */
+#include "common/base/denormals.h"
 #include "tests/support/kernel_rig.h"
 
 #include <math.h>
@@ -176,6 +177,15 @@ static void test_whole_and_special_numbers(void **state)
          "",
          {"float[8] 7 -7 7 -7 inf 3 nan 5", "float[8] 3 3 -3 -3 3 inf 3 0"},
          {"float[8] 1 -1 1 -1 nan 3 nan nan"}},
+        /* nothing but those can be told quickly */
+        {"Mod",
+         "",
+         {"float[4] 3 -3 0 2", "float[4] inf inf -inf -inf"},
+         {"float[4] 3 -3 0 2"}},
+        {"FloorMod",
+         "",
+         {"float[] 3", "float[3] inf -inf 2"},
+         {"float[3] 3 -inf 1"}},
         {"FloorMod",
          "",
          {"float[3] 16777216 16777215 268435456", "float[3] 3 0.5 0.75"},
@@ -187,11 +197,32 @@ static void test_whole_and_special_numbers(void **state)
     KRIG_CHECK(cases);
 }
 
+/* To threads of kernels they are 0, but not to fmod(). */
+static void test_subnormal_remainders(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"Mod",
+         "",
+         {"float[4] 1e-45 -3e-39 2e-38 0", "float[4] 2 1 1.2e-38 3"},
+         {"float[4] 1e-45 -3e-39 8e-39 0"}},
+        {"TruncateMod",
+         "",
+         {"double[4] 5e-324 -1e-310 3.5e-308 0", "double[4] 2 1 3e-308 3"},
+         {"double[4] 5e-324 -1e-310 5e-309 0"}},
+    };
+    const uint64_t before = tfd_denormals_flush();
+
+    (void)state;
+    KRIG_CHECK(cases);
+    tfd_denormals_set(before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_doubles),
         cmocka_unit_test(test_rare_doubles),
+        cmocka_unit_test(test_subnormal_remainders),
         cmocka_unit_test(test_quotients_that_are_near_one),
         cmocka_unit_test(test_quotients_around_the_limit),
         cmocka_unit_test(test_quotients_that_no_double_holds),
