@@ -118,15 +118,22 @@ static void clip_narrow(enum tfd_dtype dtype, const struct clip *c,
 TFD_LANES_INLINE void clip_some(enum tfd_dtype dtype, const struct clip *c,
                                 int64_t i, int64_t n, __m256 low, __m256 high)
 {
-    const __m256 t = tfd_lanes_load(dtype, (const uint16_t *)c->t + i, n);
+    __m256 t = tfd_lanes_load(dtype, (const uint16_t *)c->t + i, n);
 
     if (c->low_step)
         low = tfd_lanes_load(dtype, (const uint16_t *)c->low + i, n);
     if (c->high_step)
         high = tfd_lanes_load(dtype, (const uint16_t *)c->high + i, n);
-    /* Of two numbers they take the second where one is none. */
-    tfd_lanes_store(dtype, (uint16_t *)c->y + i,
-                    _mm256_max_ps(low, _mm256_min_ps(high, t)), n);
+    /* Of two numbers the instructions take the second where one is none, and 0
+     * for what is subnormal, as TensorFlow has it of two limits that go on. */
+    if (c->low_step && c->high_step) {
+        t = _mm256_max_ps(low, _mm256_min_ps(high, t));
+    } else {
+        t = _mm256_mask_mov_ps(t, _mm256_cmp_ps_mask(high, t, _CMP_LT_OQ),
+                               high);
+        t = _mm256_mask_mov_ps(t, _mm256_cmp_ps_mask(low, t, _CMP_GT_OQ), low);
+    }
+    tfd_lanes_store(dtype, (uint16_t *)c->y + i, t, n);
 }
 
 /* With steps that are constants. */

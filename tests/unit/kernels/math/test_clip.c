@@ -2,6 +2,7 @@
  * test_clip.c - clip.c: limits of every shape, numbers that are none, lengths
  * around those of vectors, inputs that lie anywhere.
  */
+#include "common/base/denormals.h"
 #include "tests/support/kernel_rig.h"
 
 static void test_limits(void **state)
@@ -191,11 +192,32 @@ static void test_lengths_around_those_of_vectors(void **state)
             check_length(lengths[i], form & 1, form & 2);
 }
 
+/* With one limit for all they are compared as 0, and come out as they are. */
+static void test_subnormal_numbers_stay(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"ClipByValue",
+         "",
+         {"bfloat16[3] 1e-39 -1e-39 2", "bfloat16[] -1", "bfloat16[] 1"},
+         {"bfloat16[3] 1e-39 -1e-39 1"}},
+        {"ClipByValue",
+         "",
+         {"bfloat16[3] 1e-39 -2 2", "bfloat16[3] -1 1e-39 -1", "bfloat16[] 1"},
+         {"bfloat16[3] 1e-39 1e-39 1"}},
+    };
+    const uint64_t before = tfd_denormals_flush();
+
+    (void)state;
+    KRIG_CHECK(cases);
+    tfd_denormals_set(before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_halves_around_the_numbers_of_a_vector),
+        cmocka_unit_test(test_subnormal_numbers_stay),
         cmocka_unit_test(test_limits_that_do_not_fit_are_refused),
         cmocka_unit_test(test_lengths_around_those_of_vectors),
     };
