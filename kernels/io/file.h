@@ -71,8 +71,9 @@ struct tfd_file_access {
     void (*begin_sync)(struct tfd_file_access *a, struct tfd_file *f);
     /* Opens what has this name now for nothing but to close() it later: if it
      * is removed or replaced meanwhile, its room is freed by that; NULL where
-     * freeing takes no time.  out stays closed where there is nothing, and
-     * where others would see that it is held. */
+     * freeing takes no time.  out stays closed where there is nothing, where
+     * others would see that it is held, and where the process has few
+     * descriptors left or the disk little room. */
     void (*hold)(struct tfd_file_access *a, struct tfd_str name,
                  struct tfd_file *out);
     void (*close)(struct tfd_file_access *a, struct tfd_file *f);

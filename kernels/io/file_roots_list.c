@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -120,13 +121,30 @@ void tfd_file_roots_begin_sync(struct tfd_file_access *a, struct tfd_file *f)
     (void)!sync_file_range(f->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
-/* A client of NFS keeps what is removed while it is open under another name,
- * which others would see. */
-static bool is_on_nfs(int fd)
+#define SPARE_PART 2 /* of the descriptors may be taken when one is held */
+#define ROOM_PART 8  /* of what is free a file that is held may take */
+
+/* Whoever holds must not be why another open fails. */
+static bool has_descriptors(int fd)
+{
+    struct rlimit most;
+
+    return getrlimit(RLIMIT_NOFILE, &most) == 0 &&
+           (rlim_t)fd < most.rlim_cur / SPARE_PART;
+}
+
+/* A disk that is nearly full needs the room of what goes at once.  A client of
+ * NFS keeps what is removed while it is open under another name, which others
+ * would see. */
+static bool may_be_held(int fd)
 {
     struct statfs s;
+    struct stat f;
 
-    return fstatfs(fd, &s) != 0 || s.f_type == NFS_SUPER_MAGIC;
+    return has_descriptors(fd) && fstatfs(fd, &s) == 0 &&
+           s.f_type != NFS_SUPER_MAGIC && fstat(fd, &f) == 0 &&
+           (uint64_t)f.st_blocks * 512 <=
+               (uint64_t)s.f_bavail / ROOM_PART * (uint64_t)s.f_bsize;
 }
 
 void tfd_file_roots_hold(struct tfd_file_access *a, struct tfd_str name,
@@ -136,7 +154,7 @@ void tfd_file_roots_hold(struct tfd_file_access *a, struct tfd_str name,
     if (tfd_file_roots_open(a, name, O_PATH | O_NOFOLLOW, &out->fd, NULL) !=
         TFD_OK)
         out->fd = -1;
-    if (out->fd >= 0 && is_on_nfs(out->fd)) {
+    if (out->fd >= 0 && !may_be_held(out->fd)) {
         close(out->fd);
         out->fd = -1;
     }
@@ -144,19 +162,22 @@ void tfd_file_roots_hold(struct tfd_file_access *a, struct tfd_str name,
 
 /* A filesystem without a journal writes the blocks of a directory in any order,
  * but one block with all that happened to it so far.  So changes need a sync
- * between them only where the directory has more than one. */
+ * between them only where the directory has more than one; and on FAT, whose
+ * blocks are written by their sectors. */
 enum tfd_code tfd_file_roots_order_dir(struct tfd_file_access *a,
                                        struct tfd_str name,
                                        struct tfd_status *st)
 {
     struct tfd_str dir = tfd_file_dirname(name);
+    struct statfs fs;
     bool one_block;
     struct stat s;
     int fd;
 
     TFD_TRY(tfd_file_roots_open(a, dir.size > 0 ? dir : TFD_STR("."),
                                 O_PATH | O_DIRECTORY, &fd, st));
-    one_block = fstat(fd, &s) == 0 && s.st_size <= s.st_blksize;
+    one_block = fstatfs(fd, &fs) == 0 && fs.f_type != MSDOS_SUPER_MAGIC &&
+                fstat(fd, &s) == 0 && s.st_size <= s.st_blksize;
     close(fd);
     return one_block ? TFD_OK : tfd_file_roots_access.sync_dir(a, name, st);
 }

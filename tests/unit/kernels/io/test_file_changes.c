@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "tests/unit/kernels/io/file_rig.h"
 
+#include <sys/resource.h>
+
 /* ---- Changing --------------------------------------------------------------
  */
 
@@ -232,6 +234,28 @@ static void test_what_is_held_may_be_removed(void **state)
     assert_int_equal(f.fd, -1);
 }
 
+/* Else a save would fail between what it removes and what it renames. */
+static void test_nothing_is_held_of_few_descriptors(void **state)
+{
+    struct place *p = *state;
+    struct tfd_file_access *a = &p->roots.access;
+    struct tfd_file f = TFD_FILE_INIT, more = TFD_FILE_INIT;
+    struct rlimit old, few;
+
+    a->hold(a, tfd_str_of(at(p, "root/plain")), &f);
+    assert_true(f.fd >= 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    few = (struct rlimit){(rlim_t)f.fd + 4, old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    a->hold(a, tfd_str_of(at(p, "root/plain")), &more);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(more.fd, -1);
+    a->hold(a, tfd_str_of(at(p, "root/plain")), &more);
+    assert_true(more.fd >= 0);
+    a->close(a, &more);
+    a->close(a, &f);
+}
+
 static void test_order_outside_and_of_nothing(void **state)
 {
     struct place *p = *state;
@@ -286,6 +310,7 @@ int main(void)
         TEST(test_a_draft_in_a_missing_directory),
         TEST(test_drafts_one_before_the_other),
         TEST(test_what_is_held_may_be_removed),
+        TEST(test_nothing_is_held_of_few_descriptors),
         TEST(test_order_outside_and_of_nothing),
         cmocka_unit_test(test_dirname),
     };
