@@ -10,36 +10,39 @@
 #include "common/base/alloc.h"
 #include "common/base/half.h"
 #include "kernels/core/elementwise.h"
+#include "kernels/vector/simd.h"
 
 /* ---- Arithmetic ---------------------------------------------------------- */
 
 /* Of a power of two the reciprocal is exact, and so is the quotient by it: a
  * division takes several times a product's time. */
 
-#define NUMBER_LOOPS(T)                                           \
-    static void add_##T(void *arg, int64_t begin, int64_t end)    \
-    {                                                             \
-        const struct tfd_accumulate_add *j = arg;                 \
-        const T *a = j->a, *b = j->b;                             \
-        T *y = j->y;                                              \
-                                                                  \
-        for (int64_t i = begin; i < end; i++)                     \
-            y[i] = a[i] + b[i];                                   \
-    }                                                             \
-                                                                  \
-    static void divide_##T(void *arg, int64_t begin, int64_t end) \
-    {                                                             \
-        const struct tfd_accumulate_divide *j = arg;              \
-        const T by = (T)j->divisor, part = 1 / by;                \
-        T *y = j->y;                                              \
-                                                                  \
-        if ((j->divisor & (j->divisor - 1)) == 0)                 \
-            for (int64_t i = begin; i < end; i++)                 \
-                y[i] = y[i] * part;                               \
-        else                                                      \
-            for (int64_t i = begin; i < end; i++)                 \
-                y[i] = y[i] / by;                                 \
-    }
+#define NUMBER_LOOPS(T)                              \
+    TFD_SIMD_LOOP(add_##T)                           \
+    {                                                \
+        const struct tfd_accumulate_add *j = arg;    \
+        const T *a = j->a, *b = j->b;                \
+        T *y = j->y;                                 \
+                                                     \
+        for (int64_t i = begin; i < end; i++)        \
+            y[i] = a[i] + b[i];                      \
+    }                                                \
+    TFD_SIMD_CLONES(add_##T)                         \
+                                                     \
+    TFD_SIMD_LOOP(divide_##T)                        \
+    {                                                \
+        const struct tfd_accumulate_divide *j = arg; \
+        const T by = (T)j->divisor, part = 1 / by;   \
+        T *y = j->y;                                 \
+                                                     \
+        if ((j->divisor & (j->divisor - 1)) == 0)    \
+            for (int64_t i = begin; i < end; i++)    \
+                y[i] = y[i] * part;                  \
+        else                                         \
+            for (int64_t i = begin; i < end; i++)    \
+                y[i] = y[i] / by;                    \
+    }                                                \
+    TFD_SIMD_CLONES(divide_##T)
 
 NUMBER_LOOPS(float)
 NUMBER_LOOPS(double)
