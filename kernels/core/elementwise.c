@@ -8,12 +8,15 @@
 
 #include "kernels/core/broadcast.h"
 #include "kernels/core/outputs.h"
+#include "kernels/vector/simd.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Of an element that is_plain_type() is not true of. */
-#define NARROW_NS 2
+/* Of an element that no loop takes in vectors. */
+#define SLOW_NS 2
+/* Halves in vectors take as long as so many times their bytes. */
+#define NARROW_BYTES 2
 
 static tfd_range_fn *loop_of(const struct tfd_kctx *k,
                              const struct tfd_elementwise *e)
@@ -21,22 +24,29 @@ static tfd_range_fn *loop_of(const struct tfd_kctx *k,
     return e->loop ? e->loop : k->kernel->range;
 }
 
-/* Types that are unpacked before and packed after what is computed, or looked
- * at elsewhere, are never as quick as memory. */
-static bool is_plain_type(enum tfd_dtype dtype)
+/* How much longer than its bytes take an element takes that is unpacked before
+ * and packed after what is computed; 0: it is no matter of bytes, as strings
+ * are looked at elsewhere and halves, without instructions, unpacked singly. */
+static size_t bytes_of_type(enum tfd_dtype dtype)
 {
-    return dtype != TFD_HALF && dtype != TFD_BFLOAT16 && dtype != TFD_STRING;
+    if (dtype == TFD_STRING)
+        return 0;
+    if (dtype != TFD_HALF && dtype != TFD_BFLOAT16)
+        return 1;
+    return tfd_simd_has_f16c() ? NARROW_BYTES : 0;
 }
 
 static void run_bytes(struct tfd_kctx *k, enum tfd_dtype dtype, size_t moved,
                       int64_t n, tfd_range_fn *loop, void *row)
 {
+    const size_t times = bytes_of_type(dtype);
+
     if (n <= TFD_ELEMENTWISE_FEW)
         loop(row, 0, n);
-    else if (is_plain_type(dtype))
-        tfd_kctx_parallel_bytes(k, n, (int)moved, loop, row);
+    else if (times)
+        tfd_kctx_parallel_bytes(k, n, (int)(moved * times), loop, row);
     else
-        tfd_kctx_parallel(k, n, NARROW_NS, loop, row);
+        tfd_kctx_parallel(k, n, SLOW_NS, loop, row);
 }
 
 void tfd_elementwise_streams(struct tfd_kctx *k, enum tfd_dtype dtype,
@@ -208,14 +218,14 @@ static void run_plan(struct tfd_kctx *k, const struct tfd_elementwise *e,
     static tfd_range_fn *const loops[] = {run_elementwise_rows, run_pattern_a,
                                           run_pattern_b};
     const int side = pattern_side(rows, k->in[0].dtype);
+    const size_t times = bytes_of_type(k->in[0].dtype);
     tfd_range_fn *loop = loops[side + 1];
     const struct tfd_broadcast *p = rows->plan;
 
-    if (side >= 0 && e->cost == TFD_COST_MEMORY &&
-        is_plain_type(k->in[0].dtype))
+    if (side >= 0 && e->cost == TFD_COST_MEMORY && times)
         tfd_kctx_parallel_bytes(
             k, p->rows,
-            (int)((size_t)p->row_size *
+            (int)((size_t)p->row_size * times *
                   (rows->y_size + (side ? rows->a_size : rows->b_size))),
             loop, rows);
     else
