@@ -22,6 +22,7 @@
 #include "kernels/math/special_grad.h"
 #include "kernels/math/special_lanes.h"
 #include "kernels/vector/double_functions.h"
+#include "kernels/vector/vector_gamma.h"
 #include "kernels/vector/vector_trig.h"
 
 #include <math.h>
@@ -43,13 +44,16 @@
 #define SPECIAL_DOUBLE(function) tfd_special_##function
 
 #define DEFINE_FLOAT(name, T)                               \
-    FUNCTION1(lgamma, name, T, SPECIAL_##name(lgamma)(x))   \
     FUNCTION1(digamma, name, T, SPECIAL_##name(digamma)(x)) \
     FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b)        \
     FUNCTION2(mul_no_nan, name, T, b == 0 ? (T)0 : a * b)
 
 DEFINE_FLOAT(FLOAT, float)
 DEFINE_FLOAT(DOUBLE, double)
+FUNCTION1(lgamma, FLOAT, float,
+          tfd_vector_lgamma_is_rare(x) ? tfd_special_lgamma_float(x)
+                                       : tfd_vector_lgamma(x))
+FUNCTION1(lgamma, DOUBLE, double, tfd_special_lgamma(x))
 FUNCTION2(igamma, DOUBLE, double, tfd_special_igamma(a, b))
 FUNCTION2(igammac, DOUBLE, double, tfd_special_igammac(a, b))
 FUNCTION2(igamma_slope, DOUBLE, double, tfd_special_igamma_slope(a, b))
@@ -120,9 +124,8 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 /* ---- Loops --------------------------------------------------------------- */
 
 /* Rows of X: TFD_UNARY_LOOP and the like, of one type. */
-#define GAMMA_LOOPS(X, name, T)                \
-    X(loop_lgamma_##name, T, T, lgamma_##name) \
-    X(loop_digamma_##name, T, T, digamma_##name)
+#define LGAMMA_LOOP(X, name, T) X(loop_lgamma_##name, T, T, lgamma_##name)
+#define DIGAMMA_LOOP(X, name, T) X(loop_digamma_##name, T, T, digamma_##name)
 #define GAMMA2_LOOPS(X, name, T)                 \
     X(loop_igamma_##name, T, T, igamma_##name)   \
     X(loop_igammac_##name, T, T, igammac_##name) \
@@ -143,8 +146,11 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 #define NEXT_LOOP(X, name, T) X(loop_nextafter_##name, T, T, nextafter_##name)
 #define ATAN2_LOOP(X, name, T) X(loop_atan2_##name, T, T, atan2_##name)
 
-GAMMA_LOOPS(TFD_UNARY_LOOP, FLOAT, float)
-GAMMA_LOOPS(TFD_UNARY_LOOP, DOUBLE, double)
+TFD_UNARY_RARE(loop_lgamma_FLOAT, float, tfd_vector_lgamma_is_rare,
+               tfd_vector_lgamma, lgamma_FLOAT)
+LGAMMA_LOOP(TFD_UNARY_LOOP, DOUBLE, double)
+DIGAMMA_LOOP(TFD_UNARY_LOOP, FLOAT, float)
+DIGAMMA_LOOP(TFD_UNARY_LOOP, DOUBLE, double)
 GAMMA2_LOOPS(TFD_BINARY_LOOP, DOUBLE, double)
 SLOPE_LOOP(TFD_BINARY_LOOP, FLOAT, float)
 SLOPE_LOOP(TFD_BINARY_LOOP, DOUBLE, double)
