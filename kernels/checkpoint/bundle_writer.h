@@ -29,7 +29,8 @@
  * three with 6 where the directory is one block, each by an fsync of its own
  * where it is larger (order_dir of kernels/io/file.h).  So whoever finds an
  * index, after a power cut too, finds the data that belongs to it.  After a
- * failure from 3 on neither file is there, and never a temporary one.
+ * failure from 3 on there is no index, though the older data may be left, and
+ * never a temporary file.
  *
  * Threads: one at a time.
  */
