@@ -33,7 +33,7 @@ def client(target, index, steps):
     """Trains; prints the times when its steps began and ended."""
     import numpy as np
     import tensorflow.compat.v1 as tf
-    from tests.cluster.recovery.trainer import be_quick
+    from tests.cluster.programs.waits import be_quick
     tf.disable_v2_behavior()
     be_quick()  # the second may look before the first has made the variables
     images, labels = mnist()

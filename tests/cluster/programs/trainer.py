@@ -11,20 +11,10 @@ import sys
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np  # noqa: E402
 import tensorflow.compat.v1 as tf  # noqa: E402
+from waits import be_quick  # noqa: E402
 
 tf.disable_eager_execution()
 tf.logging.set_verbosity(tf.logging.ERROR)
-
-
-def be_quick(manager=tf.train.SessionManager):
-    """A session that waits for the chief's variables looks every 30 s."""
-    slow = manager.__init__
-
-    def init(self, *arguments, **named):
-        named["recovery_wait_secs"] = 1
-        slow(self, *arguments, **named)
-
-    manager.__init__ = init
 
 
 def build(cluster, options):

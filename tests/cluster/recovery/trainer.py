@@ -11,6 +11,7 @@ import time
 import traceback
 
 from tests.cluster.client import tf
+from tests.cluster.programs.waits import be_quick
 from tests.cluster.runner import die_with_parent
 
 ELEMENTS = 1 << 19  # of v, 2 MB: a transfer has a middle
@@ -70,17 +71,6 @@ def check_checkpoint(folder, at_least):
 class Stamp(logging.Formatter):
     def format(self, record):
         return "%.3f %s" % (time.monotonic(), record.getMessage())
-
-
-def be_quick(manager=tf.train.SessionManager):
-    """Monitored sessions that wait for others look every 30 s."""
-    slow = manager.__init__
-
-    def init(self, *arguments, **named):
-        named["recovery_wait_secs"] = 1
-        slow(self, *arguments, **named)
-
-    manager.__init__ = init
 
 
 def train(target, job, index, folder, until):
