@@ -17,6 +17,7 @@ NODES = 120_000
 MEANWHILE = 20
 SOON = 30
 PATH = "/tensorflow.MasterService/"
+CALLS = 'tfd_rpc_requests_total{method="tensorflow.MasterService/%s"}'
 
 
 @functools.lru_cache(None)
@@ -82,6 +83,11 @@ def created(reply):
     return message("CreateSessionResponse").FromString(reply).session_handle
 
 
+def calls(task, method):
+    """How many of them have come; a call that is not whole yet has not."""
+    return metric(task, CALLS % method)
+
+
 @test(limit=LIMIT, tfd_only=True, **PAIR)
 def others_go_on_while_a_large_graph_is_built(cluster):
     others, raw = Others(cluster), Raw(cluster["worker", 0].address)
@@ -143,8 +149,9 @@ def a_client_that_leaves_takes_its_build_with_it(cluster):
             ("CreateSession", dict(graph_def=doubling(15))),
             ("ExtendSession", dict(session_handle=session,
                                    graph_def=wide("a")))):
-        leaving = Raw(task.address)
+        leaving, came = Raw(task.address), calls(task, method)
         future = send(leaving, method, **fields)
+        wait_until(lambda: calls(task, method) > came, SOON, method)
         others.raw.step(others.session, fetch=["n:0"], timeout=LIMIT)
         leaving.channel.close()
         assert code_of(future.result)[0] == "CANCELLED"
