@@ -215,13 +215,9 @@ class Measured(unittest.TestCase):
             def __init__(self, steps):
                 self.steps, self.asked = iter(steps), 0
 
-            base, step = "base", "step"
-
-            def quickest(self, call, _least, _seconds):
-                if call == self.base:
-                    return 2e-6
+            def quickest(self, _least, _seconds):
                 self.asked += 1
-                return next(self.steps)
+                return 2e-6, next(self.steps)
 
         options = types.SimpleNamespace(rounds=4, seconds=1, again=1,
                                         below=None)
@@ -236,6 +232,17 @@ class Measured(unittest.TestCase):
         self.assertAlmostEqual(us[0], 28)
         self.assertAlmostEqual(us[1], 8)
         self.assertGreater(slower[1].asked, 4)
+
+    def test_what_is_measured_follows_a_step_with_the_op(self):
+        from tests.bench.op_measure import Runner
+
+        calls = []
+        runner = Runner.__new__(Runner)  # without a session
+        runner.step = lambda: calls.append("step")
+        runner.base = lambda: calls.append("base")
+        base, step = runner.quickest(3, 0)
+        self.assertEqual(calls, ["step", "step", "base"] * 3)
+        self.assertTrue(0 < base < 1 and 0 < step < 1)
 
     def test_a_short_run_keeps_slow_ops_small(self):
         loader = importlib.machinery.SourceFileLoader("ops", OPS)
