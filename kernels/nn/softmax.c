@@ -29,6 +29,7 @@ struct rows {
 #define PASS 2048 /* elements of rows that go a step at a time together */
 #define PASS_FAR (PASS / 2) /* in a row of what comes from memory */
 #define NEAR_COUNT (1 << 17)
+#define FETCH_SIZE_MIN 512 /* bytes of a row; the processor foresees less */
 #define BLOCK 256 /* elements of short rows, or exponentials nobody needs */
 
 /* The types that have loops of their own. */
@@ -37,6 +38,13 @@ struct rows {
     X(DOUBLE, double, double, TFD_ROW_SELF, TFD_ROW_SELF, tfd_double_exp, log)
 
 SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
+
+/* Asks for what is read next from memory, while the processor computes. */
+static inline void fetch(const void *x, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += TFD_LINE_SIZE)
+        __builtin_prefetch((const char *)x + i);
+}
 
 /* Short rows go side by side, so that none waits for its own sum: i counts
  * elements of row r, j those of all rows. */
@@ -101,17 +109,21 @@ SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
     }                                                                          \
                                                                                \
     /* A pass over all of them for each step: of one row alone each waits for  \
-     * the one before. */                                                      \
+     * the one before.  What lies `ahead` elements further is asked for. */    \
     TFD_ROW_INLINE void softmax_few_##name(const T *x, T *y, int64_t n,        \
-                                           int64_t count)                      \
+                                           int64_t count, int64_t ahead)       \
     {                                                                          \
         F some[PASS / TFD_ROW_LANES];                                          \
                                                                                \
         for (int64_t r = 0; r < count; r++)                                    \
             some[r] = row_max_##name(x + r * n, 1, n);                         \
         for (int64_t r = 0; r < count; r++)                                    \
-            for (int64_t i = r * n; i < (r + 1) * n; i++)                      \
-                y[i] = from(exp_(to(x[i]) - some[r]));                         \
+            for (int64_t i = r * n, e = i + n, last = i; i < e; i = last) {    \
+                last = tfd_min(e, i + BLOCK);                                  \
+                fetch(x + i + ahead, (size_t)(last - i) * sizeof(T));          \
+                for (int64_t j = i; j < last; j++)                             \
+                    y[j] = from(exp_(to(x[j]) - some[r]));                     \
+            }                                                                  \
         for (int64_t r = 0; r < count; r++)                                    \
             some[r] = row_sum_##name(y + r * n, n);                            \
         for (int64_t r = 0; r < count; r++)                                    \
@@ -125,8 +137,8 @@ SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
     {                                                                          \
         const struct rows *rows = arg;                                         \
         const int64_t n = rows->size;                                          \
-        const int64_t most =                                                   \
-            (end - begin) * n <= NEAR_COUNT ? PASS : PASS_FAR;                 \
+        const bool far = (end - begin) * n > NEAR_COUNT;                       \
+        const int64_t most = far ? PASS_FAR : PASS;                            \
                                                                                \
         if (n < TFD_ROW_LANES) {                                               \
             for (int64_t r = begin, few; r < end; r += few) {                  \
@@ -138,8 +150,10 @@ SOFTMAX_DTYPES(TFD_ROW_FUNCTIONS)
         }                                                                      \
         for (int64_t r = begin, few; n <= most && r < end; r += few) {         \
             few = tfd_min(end - r, PASS / n);                                  \
-            softmax_few_##name((const T *)rows->x + r * n,                     \
-                               (T *)rows->y + r * n, n, few);                  \
+            softmax_few_##name(                                                \
+                (const T *)rows->x + r * n, (T *)rows->y + r * n, n, few,      \
+                far && n * (int64_t)sizeof(T) >= FETCH_SIZE_MIN ? n * few      \
+                                                                : 0);          \
         }                                                                      \
         for (int64_t r = begin; n > most && r < end; r++) {                    \
             const T *x = (const T *)rows->x + r * n;                           \
