@@ -279,7 +279,8 @@ static enum tfd_code gather_slices(struct tfd_kctx *k,
     if (tfd_dtype_is_pod(x->dtype)) {
         cost = tfd_rows_cost(size);
         if (size < TFD_HALT_BLOCK_SIZE) {
-            j.copy = tfd_rows_gather(size, j.indices->dtype);
+            j.copy = tfd_rows_gather_from(tfd_tensor_size(x), size,
+                                          j.indices->dtype);
             j.block = (int64_t)(TFD_HALT_BLOCK_SIZE / size);
         }
     }

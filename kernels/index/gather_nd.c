@@ -170,8 +170,8 @@ static bool gather_all(struct tfd_kctx *k, const struct tfd_tensor *x,
 
     if (g.size == 0)
         return false;
-    g.rows =
-        tfd_rows_gather(g.size, nd->depth == 1 ? indices->dtype : TFD_INT64);
+    g.rows = tfd_rows_gather_from(tfd_tensor_size(x), g.size,
+                                  nd->depth == 1 ? indices->dtype : TFD_INT64);
     tfd_kctx_parallel(k, nd->count, tfd_rows_cost(g.size) + 1, gather_range,
                       &g);
     return !any_outside;

@@ -188,9 +188,20 @@ INLINE void move_many(char *to, const char *from, size_t size)
     MANY(word32, to, from, size);
 }
 
-/* A scatter of rows that MANY moves. */
+/* Rows that MANY moves: what is prefetched out of a near cache costs more than
+ * it saves. */
 #define PLAIN(set, I)                                                          \
-    TARGET_##set static void plain_##set##_##I(                                \
+    TARGET_##set static void plain_gather_##set##_##I(                         \
+        void *to, const void *from, size_t size, const void *index, int64_t n) \
+    {                                                                          \
+        const char *x = from;                                                  \
+        char *y = to;                                                          \
+        const I *at = index;                                                   \
+                                                                               \
+        for (int64_t i = 0; i < n; i++)                                        \
+            move_many(y + (size_t)i * size, x + (size_t)at[i] * size, size);   \
+    }                                                                          \
+    TARGET_##set static void plain_scatter_##set##_##I(                        \
         void *to, const void *from, size_t size, const void *index, int64_t n) \
     {                                                                          \
         const char *x = from;                                                  \
@@ -216,20 +227,25 @@ PLAIN(avx2, int64_t)
         [INDEX_64] = prefix##_int64_t,                                \
     }
 
-static tfd_rows_fn *const plains[][INDEX_END] = {
-    BY_INDEX(plain_base),
+static tfd_rows_fn *const plains[][2][INDEX_END] = {
+    {BY_INDEX(plain_gather_base), BY_INDEX(plain_scatter_base)},
 #if defined(__x86_64__)
-    BY_INDEX(plain_avx2),
+    {BY_INDEX(plain_gather_avx2), BY_INDEX(plain_scatter_avx2)},
 #endif
 };
 
-static tfd_rows_fn *plain_of(enum tfd_dtype index)
+static bool is_plain(size_t room, size_t size)
+{
+    return room <= NEAR && size > 2 * WORD_MAX && size <= MANY_MAX;
+}
+
+static tfd_rows_fn *plain_of(bool scatter, enum tfd_dtype index)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2"))
-        return plains[1][index_type(index)];
+        return plains[1][scatter][index_type(index)];
 #endif
-    return plains[0][index_type(index)];
+    return plains[0][scatter][index_type(index)];
 }
 
 /* ---- Far rows ------------------------------------------------------------ */
@@ -305,9 +321,16 @@ tfd_rows_fn *tfd_rows_scatter_into(const void *to, size_t room, size_t size,
 {
     if (tfd_rows_streams(room, to, size))
         return streams[index_type(index)];
-    if (room <= NEAR && size > 2 * WORD_MAX && size <= MANY_MAX)
-        return plain_of(index);
+    if (is_plain(room, size))
+        return plain_of(true, index);
     return tfd_rows_scatter(size, index);
+}
+
+tfd_rows_fn *tfd_rows_gather_from(size_t room, size_t size,
+                                  enum tfd_dtype index)
+{
+    return is_plain(room, size) ? plain_of(false, index)
+                                : tfd_rows_gather(size, index);
 }
 
 tfd_rows_fn *tfd_rows_gather(size_t size, enum tfd_dtype index)

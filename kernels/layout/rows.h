@@ -25,6 +25,10 @@ typedef void tfd_rows_fn(void *to, const void *from, size_t size,
 
 tfd_rows_fn *tfd_rows_gather(size_t size, enum tfd_dtype index);
 tfd_rows_fn *tfd_rows_scatter(size_t size, enum tfd_dtype index);
+/* The same for rows out of `room` bytes: none is prefetched where a near cache
+ * holds those. */
+tfd_rows_fn *tfd_rows_gather_from(size_t room, size_t size,
+                                  enum tfd_dtype index);
 /* The same for rows that go somewhere into `room` bytes at `to`: none is
  * prefetched where a cache holds those, and whole lines go to memory past the
  * caches where none does. */
