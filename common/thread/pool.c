@@ -36,6 +36,10 @@
 /* Pieces per thread: enough that one that is late does not keep all waiting,
  * few enough that handing them out costs nothing. */
 #define PIECES_PER_THREAD 4
+/* Large pieces begin at multiples of so many elements: vectors of one that
+ * began elsewhere would lie across lines of the cache, all of them. */
+#define ALIGNED 64
+#define ALIGNED_MIN (16 * ALIGNED)
 /* Grains between two looks at whether the result is still wanted (halt.h): a
  * grain is some 10 microseconds. */
 #define BLOCK_GRAINS 200
@@ -211,6 +215,8 @@ static void share_out(struct range *r, int64_t grain, int threads)
     int64_t even = r->n / pieces + (r->n % pieces != 0);
 
     r->piece = even > grain ? even : grain;
+    if (r->piece >= ALIGNED_MIN && r->piece <= r->n - ALIGNED)
+        r->piece = (r->piece + ALIGNED - 1) / ALIGNED * ALIGNED;
     r->piece_count = r->n / r->piece + (r->n % r->piece != 0);
 }
 

@@ -367,7 +367,9 @@ static enum tfd_code cast_prepare(const struct tfd_prepare *p, void *state,
 /* Of the sources whose loops have copies for wide vectors. */
 static bool is_as_quick_as_memory(enum tfd_dtype from)
 {
-    return from == TFD_FLOAT || from == TFD_DOUBLE || from == TFD_INT32;
+    return from == TFD_FLOAT || from == TFD_DOUBLE || from == TFD_INT32 ||
+           from == TFD_BOOL || from == TFD_UINT8 || from == TFD_HALF ||
+           from == TFD_BFLOAT16;
 }
 
 static enum tfd_code cast_cpu(struct tfd_kctx *k, struct tfd_status *st)
