@@ -106,6 +106,13 @@ struct halves {
 #define LOW_HALF(a) __builtin_shufflevector(a, a, 0, 1, 2, 3)
 #define HIGH_HALF(a) __builtin_shufflevector(a, a, 4, 5, 6, 7)
 
+/* Of the ends of SOME rows, which make one vector. */
+#define SOME 4
+#define LOWERS(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
+#define UPPERS(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
+#define EVENS(a, b) __builtin_shufflevector(a, b, 0, 4, 2, 6)
+#define ODDS(a, b) __builtin_shufflevector(a, b, 1, 5, 3, 7)
+
 /* As many doubles as a long vector holds. */
 #define WIDEN_double(out, in, JOIN) ((out) = (in))
 #define WIDEN_float(out, in, JOIN)                                         \
@@ -280,19 +287,61 @@ struct halves {
         return one;                                                     \
     }                                                                   \
                                                                         \
+    /* Of a row of few whole vectors, whose `steps` are one block. */   \
+    TFD_FOLD_INLINE void set_##id(const E *x, int64_t steps,            \
+                                  half_double *ends, int size)          \
+    {                                                                   \
+        struct halves two;                                              \
+        long_double all;                                                \
+                                                                        \
+        if (size == LONG_BYTES) {                                       \
+            whole_##id(x, steps, &all);                                 \
+            *ends = JOIN(LOW_HALF(all), HIGH_HALF(all));                \
+        } else {                                                        \
+            halves_##id(x, steps, &two);                                \
+            *ends = JOIN(two.low, two.high);                            \
+        }                                                               \
+    }                                                                   \
+                                                                        \
+    /* Such rows, SOME at a time: with what is asked of others, they    \
+     * would wait for their memory.  Returns how many. */               \
+    TFD_FOLD_INLINE int64_t sets_##id(const E *x, int64_t n, double *y, \
+                                      int64_t rows, int size)           \
+    {                                                                   \
+        const int64_t steps = n / (LONGS * PER_LONG(T));                \
+        half_double e[SOME], low, high;                                 \
+        int64_t r = 0;                                                  \
+                                                                        \
+        if (size < (int)sizeof(*e) || steps > (STEPS) ||                \
+            n % (LONGS * PER_LONG(T)))                                  \
+            return 0;                                                   \
+        for (; rows - r >= SOME; r += SOME) {                           \
+            for (int i = 0; i < SOME; i++)                              \
+                set_##id(x + (r + i) * n, steps, &e[i], size);          \
+            low = JOIN(LOWERS(e[0], e[2]), UPPERS(e[0], e[2]));         \
+            high = JOIN(LOWERS(e[1], e[3]), UPPERS(e[1], e[3]));        \
+            low = JOIN(EVENS(low, high), ODDS(low, high));              \
+            memcpy(y + r, &low, sizeof(low));                           \
+        }                                                               \
+        return r;                                                       \
+    }                                                                   \
+                                                                        \
     TFD_WIDTH_LOOP(many_##id)                                           \
     {                                                                   \
         const struct tfd_fold_whole *f = arg;                           \
         const int64_t n = f->length;                                    \
         const E *x = f->x;                                              \
         double *y = f->y;                                               \
+        int64_t r = begin;                                              \
                                                                         \
-        if (n < TFD_FOLD_SHORT)                                         \
-            for (int64_t r = begin; r < end; r++)                       \
+        if (n < TFD_FOLD_SHORT) {                                       \
+            for (; r < end; r++)                                        \
                 y[r] = short_##id(x + r * n, n);                        \
-        else                                                            \
-            for (int64_t r = begin; r < end; r++)                       \
-                y[r] = long_##id(x + r * n, n, size);                   \
+            return;                                                     \
+        }                                                               \
+        r += sets_##id(x + r * n, n, y + r, end - r, size);             \
+        for (; r < end; r++)                                            \
+            y[r] = long_##id(x + r * n, n, size);                       \
     }                                                                   \
     TFD_WIDTH_CLONES(many_##id)                                         \
                                                                         \
