@@ -9,6 +9,7 @@
  * seen as [outer, channels, inner].
  */
 #include "kernels/core/check.h"
+#include "kernels/core/elementwise.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/quantized/quantized.h"
@@ -181,6 +182,21 @@ static enum tfd_code new_scaling(int64_t channels, struct tfd_buffer **out,
                            (long long)channels);
 }
 
+/* Channels of fewer elements in a row cost more than their bytes. */
+#define LONG_ROW 256
+
+/* streams: tensors that the loop goes through. */
+static void run_loop(struct tfd_kctx *k, struct job *j, int streams)
+{
+    const int64_t n = tfd_tensor_elements(&k->out[0]);
+
+    if (j->view.inner >= LONG_ROW)
+        tfd_elementwise_streams(k, k->out[0].dtype, streams, n,
+                                k->kernel->range, j);
+    else
+        tfd_kctx_parallel(k, n, 1, k->kernel->range, j);
+}
+
 static enum tfd_code run_channels(struct tfd_kctx *k, const struct state *s,
                                   struct tfd_status *st)
 {
@@ -200,8 +216,7 @@ static enum tfd_code run_channels(struct tfd_kctx *k, const struct state *s,
     rc = tfd_kctx_output_like(k, 0, 0, st);
     if (rc == TFD_OK) {
         j.y = k->out[0].buffer->data;
-        tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]), 1,
-                          k->kernel->range, &j);
+        run_loop(k, &j, 2);
     }
     tfd_buffer_unref(scaling);
     return rc;
@@ -408,8 +423,7 @@ static enum tfd_code compute_back(struct tfd_kctx *k, struct tfd_status *st)
     j.dy = k->in[0].buffer->data;
     j.x = k->in[1].buffer->data;
     j.y = k->out[0].buffer->data;
-    tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[1]), 1, k->kernel->range,
-                      &j);
+    run_loop(k, &j, 3);
     tfd_buffer_unref(scaling);
     return TFD_OK;
 }
