@@ -41,6 +41,13 @@ struct block {
     int64_t at[BLOCK];    /* its segment */
 };
 
+/* No segment begins after the n ids. */
+static void end_block(struct block *b, int64_t n)
+{
+    for (int64_t i = n; i % WORD; i++)
+        b->same[i] = UINT32_MAX;
+}
+
 /* Looks at n ids; whether some are left out before them. */
 #define FIND_SAME(I)                                              \
     TARGET_avx2 static bool find_same_##I(const I *id, int64_t n, \
@@ -53,8 +60,7 @@ struct block {
             b->at[i] = id[i];                                     \
             gap |= (I)(id[i] - id[i - 1] > 1);                    \
         }                                                         \
-        for (int64_t i = n; i % WORD; i++)                        \
-            b->same[i] = UINT32_MAX;                              \
+        end_block(b, n);                                          \
         return gap != 0;                                          \
     }
 
@@ -121,53 +127,59 @@ VECTOR(uint64_t, 4);
 
 typedef void rows_fn(const struct tfd_segments *s,
                      struct tfd_segment_stretch *stretch, const struct block *b,
-                     int count, int64_t n, bool whole);
+                     int count, int64_t n, int64_t whole);
 
-/* The next n rows of `count` stretches.  A row of N elements is the beginning
- * of a vector V, which `words` numbers of 32 bits are.  Where what lies behind
- * a row, of x and of y, may be read and written, it is a `whole` vector. */
-#define FOLD_ROWS(name, T, V, words, N, F)                                     \
-    TARGET_avx2 INLINE void fold_##name##_##N(                                 \
-        const struct tfd_segments *s, struct tfd_segment_stretch *stretch,     \
-        const struct block *b, const int count, int64_t n, const bool whole)   \
-    {                                                                          \
-        T *const y = s->y;                                                     \
-        const T *x[TFD_SEGMENT_STRETCHES];                                     \
-        V fold[TFD_SEGMENT_STRETCHES];                                         \
-                                                                               \
-        for (int k = 0; k < count; k++) {                                      \
-            x[k] = (const T *)s->x + stretch[k].at * (N);                      \
-            memcpy(&fold[k], stretch[k].fold, sizeof(V));                      \
-        }                                                                      \
-        for (int64_t i = 0; i < n; i++)                                        \
-            for (int k = 0; k < count; k++) {                                  \
-                const uint32_t same = b[k].same[i];                            \
-                const V value = whole ? LOAD_4(V, x[k] + i * (N))              \
-                                      : LOAD_##N(V, x[k] + i * (N));           \
-                const V more = F(V, fold[k], value);                           \
-                                                                               \
-                fold[k] = PICK(V, EACH_##words(same), value, more);            \
-                if (whole) {                                                   \
-                    FETCH(x[k] + i * (N));                                     \
-                    *(V *)(y + b[k].at[i] * (N)) = fold[k];                    \
-                }                                                              \
-                for (int c = 0; !whole && c < (N); c++)                        \
-                    y[b[k].at[i] * (N) + c] = fold[k][c];                      \
-            }                                                                  \
-        for (int k = 0; k < count; k++)                                        \
-            memcpy(stretch[k].fold, &fold[k], sizeof(V));                      \
-    }                                                                          \
-                                                                               \
-    TARGET_avx2 static void rows_##name##_##N(                                 \
-        const struct tfd_segments *s, struct tfd_segment_stretch *stretch,     \
-        const struct block *b, int count, int64_t n, bool whole)               \
-    {                                                                          \
-        if (count == 1)                                                        \
-            fold_##name##_##N(s, stretch, b, 1, n, false);                     \
-        else if ((N) == 3 && whole)                                            \
-            fold_##name##_##N(s, stretch, b, TFD_SEGMENT_STRETCHES, n, true);  \
-        else                                                                   \
-            fold_##name##_##N(s, stretch, b, TFD_SEGMENT_STRETCHES, n, false); \
+/* Of the next rows of `count` stretches those from `at` to n.  A row of N
+ * elements is the beginning of a vector V, which `words` numbers of 32 bits
+ * are.  Where what lies behind a row, of x and of y, may be read and written,
+ * it is a `whole` vector. */
+#define FOLD_ROWS(name, T, V, words, N, F)                                    \
+    TARGET_avx2 INLINE void fold_##name##_##N(                                \
+        const struct tfd_segments *s, struct tfd_segment_stretch *stretch,    \
+        const struct block *b, const int count, int64_t at, int64_t n,        \
+        const bool whole)                                                     \
+    {                                                                         \
+        T *const y = s->y;                                                    \
+        const T *x[TFD_SEGMENT_STRETCHES];                                    \
+        V fold[TFD_SEGMENT_STRETCHES];                                        \
+                                                                              \
+        for (int k = 0; k < count; k++) {                                     \
+            x[k] = (const T *)s->x + stretch[k].at * (N);                     \
+            fold[k] = *(const V *)stretch[k].fold;                            \
+        }                                                                     \
+        for (int64_t i = at; i < n; i++)                                      \
+            for (int k = 0; k < count; k++) {                                 \
+                const uint32_t same = b[k].same[i];                           \
+                const V value = whole ? LOAD_4(V, x[k] + i * (N))             \
+                                      : LOAD_##N(V, x[k] + i * (N));          \
+                const V more = F(V, fold[k], value);                          \
+                                                                              \
+                fold[k] = PICK(V, EACH_##words(same), value, more);           \
+                if (whole) {                                                  \
+                    FETCH(x[k] + i * (N));                                    \
+                    *(V *)(y + b[k].at[i] * (N)) = fold[k];                   \
+                }                                                             \
+                for (int c = 0; !whole && c < (N); c++)                       \
+                    y[b[k].at[i] * (N) + c] = fold[k][c];                     \
+            }                                                                 \
+        for (int k = 0; k < count; k++)                                       \
+            *(V *)stretch[k].fold = fold[k];                                  \
+    }                                                                         \
+                                                                              \
+    TARGET_avx2 static void rows_##name##_##N(                                \
+        const struct tfd_segments *s, struct tfd_segment_stretch *stretch,    \
+        const struct block *b, int count, int64_t n, int64_t whole)           \
+    {                                                                         \
+        if (count == 1) {                                                     \
+            fold_##name##_##N(s, stretch, b, 1, 0, n, false);                 \
+            return;                                                           \
+        }                                                                     \
+        if ((N) == 3 && whole > 0)                                            \
+            fold_##name##_##N(s, stretch, b, TFD_SEGMENT_STRETCHES, 0, whole, \
+                              true);                                          \
+        if ((N) != 3 || whole < n)                                            \
+            fold_##name##_##N(s, stretch, b, TFD_SEGMENT_STRETCHES,           \
+                              (N) == 3 ? whole : 0, n, false);                \
     }
 
 #define ROWS_4(X, name, T, F)    \
@@ -368,13 +380,19 @@ static int64_t id_at(const struct tfd_segments *s, int64_t i)
                                     : ((const int64_t *)s->ids)[i];
 }
 
-/* Whether row and segment behind those of a block are the stretch's, too: it
- * writes that segment after the block. */
-static bool goes_on(const struct tfd_segments *s,
-                    const struct tfd_segment_stretch *t, const struct block *b,
-                    int64_t n)
+/* How many of the n rows have a row and a segment behind them that are the
+ * stretch's, too: it writes that segment after those. */
+static int64_t going_on(const struct tfd_segments *s,
+                        const struct tfd_segment_stretch *t,
+                        const struct block *b, int64_t n)
 {
-    return b->at[n - 1] < id_at(s, t->end - 1);
+    const int64_t last = id_at(s, t->end - 1);
+
+    if (b->at[0] >= last)
+        return 0;
+    while (n > 0 && b->at[n - 1] >= last)
+        n--;
+    return n;
 }
 
 /* To the end of the shortest of them. */
@@ -388,11 +406,12 @@ static void fold_together(enum tfd_segment_fold fold,
     struct block b[TFD_SEGMENT_STRETCHES];
 
     for (int64_t n; (n = shortest(stretch, count)) > 0;) {
-        bool gaps[TFD_SEGMENT_STRETCHES], whole = true;
+        bool gaps[TFD_SEGMENT_STRETCHES];
+        int64_t whole = s->inner == 3 && count > 1 ? n : 0;
 
         for (int k = 0; k < count; k++) {
             gaps[k] = find_same(s, stretch[k].at, n, &b[k]);
-            whole = whole && goes_on(s, &stretch[k], &b[k], n);
+            whole = going_on(s, &stretch[k], &b[k], whole);
         }
         run(s, stretch, b, count, n, whole);
         for (int k = 0; k < count; k++) {
@@ -410,10 +429,11 @@ static void fold_together(enum tfd_segment_fold fold,
 static void divide_last(const struct tfd_segments *s,
                         struct tfd_segment_stretch *t)
 {
-    struct block b = {0};
+    struct block b; /* of which one word is looked at */
 
-    for (int i = 1; i < WORD; i++)
-        b.same[i] = UINT32_MAX;
+    b.same[0] = 0;
+    b.at[0] = 0;
+    end_block(&b, 1);
     divides[s->dtype][s->inner - 1](s, t, &b, 1);
 }
 
