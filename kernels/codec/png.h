@@ -3,8 +3,8 @@
  *
  * One channel is grey, two are grey and alpha, three are red, green and blue,
  * four have alpha besides.  A channel has a byte, or 16 bits as the processor
- * has them.  libpng chooses the filters and compresses, as it does in
- * TensorFlow.
+ * has them.  Filters and compression are those that libpng chooses, as it does
+ * in TensorFlow.
  *
  * Threads: any; there is no state.
  */

@@ -48,7 +48,7 @@ BEGIN {
     beside["rpc/native"] = "conn core"
     beside["kernels/array"] = "core layout list math reduce state vector"
     beside["kernels/checkpoint"] = "core io"
-    beside["kernels/codec"] = "core"
+    beside["kernels/codec"] = "core vector"
     beside["kernels/collective"] = "core"
     beside["kernels/control"] = "core"
     beside["kernels/conv"] = "core linalg vector"
