@@ -158,7 +158,9 @@ extern "C" enum tfd_code tfd_re2_full_match(const tfd_re2 *r, tfd_str text,
                                             bool *matches, tfd_status *st)
 {
     try {
-        *matches = match_pattern(r, text, 0, re2::RE2::ANCHOR_BOTH, nullptr, 0);
+        *matches =
+            r->pattern.Match(re2::StringPiece(text.data, text.size), 0,
+                             text.size, re2::RE2::ANCHOR_BOTH, nullptr, 0);
     } catch (const std::exception &) {
         return no_memory(st);
     }
