@@ -51,6 +51,9 @@ struct tfd_fft_copy {
     void (*run_lanes)(const struct tfd_fft_group *g);
     /* One after the other; `memory` is for as many. */
     void (*run_rows)(const struct tfd_fft_group *g);
+    /* As run_lanes, complex floats by a plan of double precision that has a
+     * convolution; NULL in a copy for single precision. */
+    void (*run_floats)(const struct tfd_fft_group *g);
 };
 
 extern const struct tfd_fft_copy tfd_fft_lanes_usual, tfd_fft_lanes_avx2,
@@ -81,6 +84,10 @@ static inline size_t tfd_fft_row_memory(const struct tfd_fft_plan *p)
 
     return (tfd_fft_lanes_arrays(p, 4) + cell - 1) / cell * cell;
 }
+
+/* Every so many'th element of a double's size to every so many'th. */
+void tfd_fft_lanes_move(const void *x, int64_t step, int64_t count, void *y,
+                        int64_t y_step);
 
 /* A line of numbers in double precision, in place. */
 void tfd_fft_line_run(const struct tfd_fft_plan *p, void *x, void *work);

@@ -15,8 +15,9 @@
 #define FUSED_MINUS(a, b, c) \
     ((lanes)_mm256_fmsub_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 
-#include "kernels/signal/fft_rows.h"
+#include "kernels/signal/fft_floats.h"
 
-const struct tfd_fft_copy tfd_fft_lanes_avx2 = {LANES, run_lanes, run_rows};
+const struct tfd_fft_copy tfd_fft_lanes_avx2 = {LANES, run_lanes, run_rows,
+                                                run_floats};
 
 #endif

@@ -19,6 +19,6 @@
 #include "kernels/signal/fft_rows.h"
 
 const struct tfd_fft_copy tfd_fft_lanes_avx512_single = {LANES, run_lanes,
-                                                         run_rows};
+                                                         run_rows, NULL};
 
 #endif

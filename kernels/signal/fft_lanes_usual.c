@@ -9,6 +9,7 @@
 #define FUSED(a, b, c) ((a) * (b) + (c))
 #define FUSED_MINUS(a, b, c) ((a) * (b) - (c))
 
-#include "kernels/signal/fft_rows.h"
+#include "kernels/signal/fft_floats.h"
 
-const struct tfd_fft_copy tfd_fft_lanes_usual = {LANES, run_lanes, run_rows};
+const struct tfd_fft_copy tfd_fft_lanes_usual = {LANES, run_lanes, run_rows,
+                                                 run_floats};

@@ -13,4 +13,4 @@
 #include "kernels/signal/fft_rows.h"
 
 const struct tfd_fft_copy tfd_fft_lanes_usual_single = {LANES, run_lanes,
-                                                        run_rows};
+                                                        run_rows, NULL};

@@ -6,7 +6,7 @@
 #define FUSED(a, b, c) ((a) * (b) + (c))
 #define FUSED_MINUS(a, b, c) ((a) * (b) - (c))
 
-#include "kernels/signal/fft_passes.h"
+#include "kernels/signal/fft_convolve.h"
 
 void tfd_fft_line_run(const struct tfd_fft_plan *p, void *x, void *work)
 {

@@ -35,7 +35,8 @@ struct job {
     int64_t count; /* lines */
     int at_once;
     bool rows;
-    bool widened;  /* floats whose plan has doubles */
+    bool floats;   /* whose plan has doubles, */
+    bool widened;  /* which they become first */
     size_t memory; /* bytes */
 };
 
@@ -116,6 +117,11 @@ static int parts_of(const struct tfd_fft_side *side)
     return side->kind == TFD_FFT_REAL ? 1 : 2;
 }
 
+static bool are_complex(const struct tfd_fft_lines *l)
+{
+    return l->from.kind == TFD_FFT_COMPLEX && l->to.kind == TFD_FFT_COMPLEX;
+}
+
 static void widen_line(const float *x, int64_t step, int64_t count, int parts,
                        double *y)
 {
@@ -146,6 +152,8 @@ static void run_group(const struct job *j, const struct tfd_fft_group *g)
 {
     if (j->rows)
         j->copy->run_rows(g);
+    else if (j->floats)
+        j->copy->run_floats(g);
     else
         j->copy->run_lanes(g);
 }
@@ -243,6 +251,9 @@ static void choose_way(struct job *j)
     j->memory = number * (j->rows ? (size_t)at_once * tfd_fft_row_memory(p)
                                   : tfd_fft_lanes_memory(p));
     j->memory = (j->memory + 63) / 64 * 64;
+    j->widened = !p->single && !j->lines->is_double;
+    j->floats = j->widened && !j->rows && p->inner && are_complex(j->lines);
+    j->widened = j->widened && !j->floats;
     if (j->widened)
         j->memory += (size_t)j->at_once * (size_t)wide_line(j->lines) * number;
 }
@@ -287,7 +298,6 @@ enum tfd_code tfd_fft_lines_run(struct tfd_kctx *k,
     TFD_TRY(tfd_fft_plan_get(length, single, &plan, st));
     j.plan = plan;
     j.copy = tfd_fft_lanes_copy(single);
-    j.widened = !single && !lines->is_double;
     choose_way(&j);
     cost = (int64_t)cost_of_line(lines->length) * j.at_once;
     rc = tfd_kctx_try(k, (j.count + j.at_once - 1) / j.at_once,

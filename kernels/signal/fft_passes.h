@@ -17,11 +17,6 @@
  * so that m is the length of the next pass and p stride its stride.  The last
  * one, whose m is 1, has nothing to turn.
  *
- * Bluestein's: j k = (j^2 + k^2 - (k - j)^2) / 2 makes of the transform a
- * convolution with the chirp exp(pi i j^2 / n).  Rader's: where g^j are all
- * numbers below a prime but 0, so is y[g^-k] one of x[g^j].  The transform of
- * what is convolved with is in the plan, which is of double precision.
- *
  * Threads: any.
  */
 #ifndef TFD_KERNELS_SIGNAL_FFT_PASSES_H
@@ -315,69 +310,6 @@ TARGET static struct cell *run_passes(const struct tfd_fft_plan *plan,
                                       struct cell *x, struct cell *work)
 {
     return run_passes_of(plan, x, work, 1, 0);
-}
-
-/* ---- Convolutions -------------------------------------------------------- */
-
-/* x becomes its convolution, but that both parts are swapped; `first` is added
- * to all of it.  The second transform is the inverse: one of the swapped
- * parts.  The result lies in x or in work. */
-TARGET static struct cell *convolve(const struct tfd_fft_plan *p,
-                                    struct cell *x, struct cell *work,
-                                    struct cell first, struct cell *sum)
-{
-    const int64_t m = p->inner->length;
-    const struct root *filter = p->filter;
-    struct cell *a = run_passes(p->inner, x, work);
-
-    *sum = plus(first, a[0]);
-    for (int64_t j = 0; j < m; j++)
-        a[j] = swapped(turned(a[j], filter[j]));
-    a[0] = plus(a[0], swapped(first));
-    return run_passes(p->inner, a, a == x ? work : x);
-}
-
-TARGET static void run_chirp(const struct tfd_fft_plan *p, struct cell *x,
-                             struct cell *work)
-{
-    const int64_t n = p->length, m = p->inner->length;
-    const struct root *chirp = p->chirp;
-    struct cell *a = work, none, sum;
-
-    memset(&none, 0, sizeof(none));
-    for (int64_t j = 0; j < n; j++)
-        a[j] = turned(x[j], chirp[j]);
-    memset(a + n, 0, (size_t)(m - n) * sizeof(*a));
-    a = convolve(p, a, work + m, none, &sum);
-    for (int64_t j = 0; j < n; j++)
-        x[j] = turned(swapped(a[j]), chirp[j]);
-}
-
-TARGET static void run_prime(const struct tfd_fft_plan *p, struct cell *x,
-                             struct cell *work)
-{
-    const int64_t m = p->inner->length;
-    struct cell *a = work, sum;
-
-    for (int64_t j = 0; j < m; j++)
-        a[j] = x[p->order_in[j]];
-    a = convolve(p, a, work + m, x[0], &sum);
-    x[0] = sum;
-    for (int64_t j = 0; j < m; j++)
-        x[p->order_out[j]] = swapped(a[j]);
-}
-
-/* Any plan.  The result lies in x or in work. */
-TARGET static struct cell *run_cells(const struct tfd_fft_plan *p,
-                                     struct cell *x, struct cell *work)
-{
-    if (!p->inner || sizeof(number) < sizeof(double))
-        return run_passes(p, x, work);
-    if (p->chirp)
-        run_chirp(p, x, work);
-    else
-        run_prime(p, x, work);
-    return x;
 }
 
 #endif

@@ -22,6 +22,8 @@
  * many, so that rows alone are done on vectors, too. */
 #define ROW_LEAST 256
 #define ROW_UNIT 64
+/* Convolutions of less are near the processor as a whole. */
+#define SQUARE_LEAST 128
 
 static_assert(TFD_FFT_LENGTH_MAX < INT64_C(1) << 31, "its square fits");
 
@@ -198,16 +200,16 @@ static bool make_halves(struct tfd_fft_plan *p)
     return w;
 }
 
+/* Plans in it have fewer of their own: three deep they end. */
 static void free_plan(struct tfd_fft_plan *p)
 {
     if (!p)
         return;
-    if (p->inner)
-        free_plan(p->inner->part); /* which has none */
-    if (p->inner)
-        p->inner->part = NULL;
-    free_plan(p->inner);
-    free_plan(p->part);
+    struct tfd_fft_plan *const inside[] = {p->inner, p->part, p->down,
+                                           p->along};
+
+    for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++)
+        free_plan(inside[i]);
     for (int i = 0; i < p->array_count; i++)
         tfd_buffer_unref(p->array[i]);
     free(p);
@@ -256,6 +258,51 @@ static bool make_part(struct tfd_fft_plan *p)
     return true;
 }
 
+/* How many rows a convolution has: about as many as columns.  One that the
+ * processor has near has a single one. */
+static int64_t rows_of(int64_t length)
+{
+    int64_t rows = 1;
+
+    if (length < SQUARE_LEAST)
+        return 1;
+    while (rows * rows < length || length % rows != 0)
+        rows++;
+    return rows;
+}
+
+/* Of an inner plan. */
+static bool make_square(struct tfd_fft_plan *p)
+{
+    const int64_t a = rows_of(p->length), b = p->length / a;
+    struct tfd_complex *w = new_roots(p, p->length);
+
+    p->twists = w;
+    p->down = new_direct(a, p->single);
+    p->along = new_direct(b, p->single);
+    if (!w || !p->down || !p->along)
+        return false;
+    p->size += p->down->size + p->along->size;
+    for (int64_t j = 0; j < b && !tfd_halted(); j++)
+        for (int64_t k = 0; k < a; k++)
+            *w++ = root_of_unity(j * k, p->length);
+    return true;
+}
+
+/* The filter in the order of rows. */
+static bool sort_filter(struct tfd_fft_plan *p,
+                        const struct tfd_complex *filter)
+{
+    const int64_t a = p->inner->down->length, b = p->inner->along->length;
+    struct tfd_complex *w = new_roots(p, a * b);
+
+    p->filter_rows = w;
+    for (int64_t i = 0; w && i < a; i++)
+        for (int64_t k = 0; k < b; k++)
+            *w++ = filter[i + k * a];
+    return w;
+}
+
 /* Of the convolution, whose numbers lie in `filter` in the order of time. */
 static bool transform_filter(struct tfd_fft_plan *p, struct tfd_complex *filter)
 {
@@ -271,13 +318,13 @@ static bool transform_filter(struct tfd_fft_plan *p, struct tfd_complex *filter)
     tfd_fft_line_run(p->inner, filter, work->data);
     tfd_buffer_unref(work);
     p->filter = filter;
-    return true;
+    return sort_filter(p, filter);
 }
 
 static bool make_inner(struct tfd_fft_plan *p, int64_t length)
 {
     p->inner = new_direct(length, p->single);
-    if (!p->inner || !make_part(p->inner))
+    if (!p->inner || !make_part(p->inner) || !make_square(p->inner))
         return false;
     p->size += p->inner->size;
     return true;
@@ -287,9 +334,11 @@ static bool make_chirp(struct tfd_fft_plan *p)
 {
     const int64_t n = p->length, m = good_length(2 * n - 1);
     struct tfd_complex *chirp = new_roots(p, n), *filter = new_roots(p, m);
+    int32_t *order = new_array(p, n, sizeof(*order));
 
     p->chirp = chirp;
-    if (!chirp || !filter || !make_inner(p, m))
+    p->order_in = p->order_out = order;
+    if (!chirp || !filter || !order || !make_inner(p, m))
         return false;
     memset(filter, 0, (size_t)m * sizeof(*filter));
     for (int64_t j = 0; j < n; j++) {
@@ -297,6 +346,7 @@ static bool make_chirp(struct tfd_fft_plan *p)
 
         if (j % ROOTS_BETWEEN_LOOKS == 0 && tfd_halted())
             return true;
+        order[j] = (int32_t)j;
         chirp[j] = w;
         w.im = -w.im;
         filter[j] = w;

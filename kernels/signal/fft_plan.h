@@ -56,10 +56,16 @@ struct tfd_fft_plan {
      * others. */
     struct tfd_fft_plan *part;
     const void *seams;
-    /* A convolution's; NULL for the others.  Rader's has no chirp, but the
-     * order in which elements go in and out. */
+    /* A convolution's, with the order in which elements go in and out; NULL for
+     * the others.  Rader's has no chirp. */
     struct tfd_fft_plan *inner;
     const void *chirp, *filter;
+    /* Of what is convolved on lanes, in as many rows as `down` is long: element
+     * k of row i of the transform is number i + k times the rows.  The roots
+     * between columns and rows, those of a column side by side, are the inner
+     * plan's, as down and along are. */
+    const void *filter_rows, *twists;
+    struct tfd_fft_plan *down, *along;
     const int32_t *order_in, *order_out;
     /* Where all these lie, and how many numbers there are; 0: none. */
     struct tfd_buffer *array[TFD_FFT_ARRAYS_MAX];

@@ -10,7 +10,10 @@
 #ifndef TFD_KERNELS_SIGNAL_FFT_RUN_H
 #define TFD_KERNELS_SIGNAL_FFT_RUN_H
 
+/* Behind what it needs of vectors. */
 #include "kernels/signal/fft_pairs.h"
+
+#include "kernels/signal/fft_convolve.h"
 
 INLINE struct cell conjugate(struct cell a)
 {

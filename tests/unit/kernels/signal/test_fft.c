@@ -107,6 +107,20 @@ static void widen(const struct shape *s, const void *x, struct place *p)
                                     : (double)((const float *)x)[i];
 }
 
+static int64_t planned_length(const struct shape *s)
+{
+    bool halves = (s->from == TFD_FFT_REAL || s->to == TFD_FFT_REAL) &&
+                  s->length % 2 == 0;
+
+    return halves ? s->length / 2 : s->length;
+}
+
+/* Floats whose length is convolved are in double precision. */
+static bool is_single(const struct shape *s)
+{
+    return !s->is_double && tfd_fft_plan_is_direct(planned_length(s));
+}
+
 static void set_ends(const struct shape *s, const struct place *p,
                      enum tfd_fft_kind kind, char *data, int first, int count,
                      struct tfd_fft_ends *e)
@@ -116,7 +130,7 @@ static void set_ends(const struct shape *s, const struct place *p,
     e->kind = kind;
     e->step = s->placed == COLUMNS ? LINES : 1;
     e->beside = s->placed == COLUMNS && p->parts == 2 &&
-                count == tfd_fft_lanes_copy(!s->is_double)->lanes;
+                count == tfd_fft_lanes_copy(is_single(s))->lanes;
     for (int i = 0; i < LINES; i++) {
         int line = i < count ? first + i : first;
 
@@ -124,29 +138,24 @@ static void set_ends(const struct shape *s, const struct place *p,
     }
 }
 
-static int64_t planned_length(const struct shape *s)
-{
-    bool halves = (s->from == TFD_FFT_REAL || s->to == TFD_FFT_REAL) &&
-                  s->length % 2 == 0;
-
-    return halves ? s->length / 2 : s->length;
-}
-
-/* Floats that are not transformed as such are widened by who has them. */
+/* Floats that are not transformed as such are widened by who has them, but for
+ * lines of complex ones. */
 static bool is_possible(const struct shape *s)
 {
     int64_t n = planned_length(s), lanes = tfd_fft_lanes_copy(true)->lanes;
 
-    return s->is_double ||
-           (tfd_fft_plan_is_direct(n) &&
-            (s->placed != ALONE || (n % lanes == 0 && n / lanes >= lanes)));
+    if (s->is_double)
+        return true;
+    if (!tfd_fft_plan_is_direct(n))
+        return s->placed != ALONE && s->from == s->to;
+    return s->placed != ALONE || (n % lanes == 0 && n / lanes >= lanes);
 }
 
 /* A last group of less than all lanes has two lines, if there are so many. */
 static void transform(const struct shape *s, const struct place *from,
                       struct place *to)
 {
-    const struct tfd_fft_copy *copy = tfd_fft_lanes_copy(!s->is_double);
+    const struct tfd_fft_copy *copy = tfd_fft_lanes_copy(is_single(s));
     struct tfd_fft_plan *plan;
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_fft_group g = {.length = s->length, .inverse = s->inverse};
@@ -155,7 +164,7 @@ static void transform(const struct shape *s, const struct place *from,
     int at_once = s->placed == ALONE ? 2 : copy->lanes;
 
     assert_int_equal(
-        tfd_fft_plan_get(planned_length(s), !s->is_double, &plan, &st), 0);
+        tfd_fft_plan_get(planned_length(s), is_single(s), &plan, &st), 0);
     g.plan = plan;
     memory = tfd_buffer_new(
         (tfd_fft_lanes_memory(plan) + 2 * tfd_fft_row_memory(plan)) *
@@ -169,6 +178,8 @@ static void transform(const struct shape *s, const struct place *from,
         set_ends(s, to, s->to, y, i, g.count, &g.to);
         if (s->placed == ALONE)
             copy->run_rows(&g);
+        else if (!s->is_double && !is_single(s))
+            copy->run_floats(&g);
         else
             copy->run_lanes(&g);
     }
