@@ -13,6 +13,8 @@
 #include "kernels/signal/fft_passes.h"
 
 #define HALF (LANES / 2)
+/* Bytes; longer lines the processor itself asks memory for early. */
+#define AHEAD_MAX (16 << 10)
 
 /* ---- Vectors ------------------------------------------------------------- */
 
@@ -165,9 +167,21 @@ INLINE void load_beside(const number *x, int64_t step, int64_t count, int flip,
     }
 }
 
+/* How far behind a line of the group that of the next one lies, where lines are
+ * short and follow each other: as many streams as there are lanes, of a few
+ * vectors each, the processor does not foresee, and would wait for memory. */
+INLINE int64_t next_group(const struct tfd_fft_ends *e)
+{
+    const int64_t ahead =
+        LANES * ((const char *)e->lane[1] - (const char *)e->lane[0]);
+
+    return ahead > 0 && ahead <= AHEAD_MAX ? ahead : 0;
+}
+
 TARGET static void load_lines(const struct tfd_fft_ends *e, int64_t count,
                               int flip, struct cell *c)
 {
+    const int64_t ahead = next_group(e);
     int64_t j = 0;
 
     if (e->beside) {
@@ -177,8 +191,12 @@ TARGET static void load_lines(const struct tfd_fft_ends *e, int64_t count,
     for (; e->step == 1 && j + HALF <= count; j += HALF) {
         lanes a[LANES];
 
-        for (int i = 0; i < LANES; i++)
-            a[i] = load_lanes((const number *)e->lane[i] + 2 * j);
+        for (int i = 0; i < LANES; i++) {
+            const number *x = (const number *)e->lane[i] + 2 * j;
+
+            a[i] = load_lanes(x);
+            __builtin_prefetch((const char *)x + ahead, 0);
+        }
         transpose(a);
         for (int i = 0; i < HALF; i++) {
             lanes *to = &c[j + i].re;
@@ -211,6 +229,7 @@ INLINE void store_beside(const struct cell *c, int64_t count, int flip,
 INLINE int64_t store_rows(const struct cell *c, int64_t count, int flip,
                           number scale, const struct tfd_fft_ends *e, int lines)
 {
+    const int64_t ahead = next_group(e);
     int64_t j = 0;
 
     for (; j + HALF <= count; j += HALF) {
@@ -223,9 +242,13 @@ INLINE int64_t store_rows(const struct cell *c, int64_t count, int flip,
             a[2 * i + 1] = from[1 - flip] * scale;
         }
         transpose(a);
-        for (int i = 0; i < LANES; i++)
+        for (int i = 0; i < LANES; i++) {
+            number *y = (number *)e->lane[i] + 2 * j;
+
             if (i < lines)
-                store_lanes(a[i], (number *)e->lane[i] + 2 * j);
+                store_lanes(a[i], y);
+            __builtin_prefetch((const char *)y + ahead, 1);
+        }
     }
     return j;
 }
