@@ -13,8 +13,10 @@
 #include "kernels/signal/fft_passes.h"
 
 #define HALF (LANES / 2)
-/* Bytes; longer lines the processor itself asks memory for early. */
-#define AHEAD_MAX (16 << 10)
+/* Bytes of a group; for shorter and longer lines the processor itself asks
+ * memory early. */
+#define AHEAD_MIN (4 << 10)
+#define AHEAD_MAX (8 << 10)
 
 /* ---- Vectors ------------------------------------------------------------- */
 
@@ -175,7 +177,21 @@ INLINE int64_t next_group(const struct tfd_fft_ends *e)
     const int64_t ahead =
         LANES * ((const char *)e->lane[1] - (const char *)e->lane[0]);
 
-    return ahead > 0 && ahead <= AHEAD_MAX ? ahead : 0;
+    return ahead >= AHEAD_MIN && ahead <= AHEAD_MAX ? ahead : 0;
+}
+
+/* Elements from j on of the next group's lines. */
+INLINE void ask_ahead(const struct tfd_fft_ends *e, int64_t j, int64_t ahead,
+                      int write)
+{
+    for (int i = 0; ahead != 0 && i < LANES; i++) {
+        const number *x = (const number *)e->lane[i] + 2 * j;
+
+        if (write)
+            __builtin_prefetch((const char *)x + ahead, 1);
+        else
+            __builtin_prefetch((const char *)x + ahead, 0);
+    }
 }
 
 TARGET static void load_lines(const struct tfd_fft_ends *e, int64_t count,
@@ -191,12 +207,9 @@ TARGET static void load_lines(const struct tfd_fft_ends *e, int64_t count,
     for (; e->step == 1 && j + HALF <= count; j += HALF) {
         lanes a[LANES];
 
-        for (int i = 0; i < LANES; i++) {
-            const number *x = (const number *)e->lane[i] + 2 * j;
-
-            a[i] = load_lanes(x);
-            __builtin_prefetch((const char *)x + ahead, 0);
-        }
+        for (int i = 0; i < LANES; i++)
+            a[i] = load_lanes((const number *)e->lane[i] + 2 * j);
+        ask_ahead(e, j, ahead, 0);
         transpose(a);
         for (int i = 0; i < HALF; i++) {
             lanes *to = &c[j + i].re;
@@ -242,13 +255,10 @@ INLINE int64_t store_rows(const struct cell *c, int64_t count, int flip,
             a[2 * i + 1] = from[1 - flip] * scale;
         }
         transpose(a);
-        for (int i = 0; i < LANES; i++) {
-            number *y = (number *)e->lane[i] + 2 * j;
-
+        for (int i = 0; i < LANES; i++)
             if (i < lines)
-                store_lanes(a[i], y);
-            __builtin_prefetch((const char *)y + ahead, 1);
-        }
+                store_lanes(a[i], (number *)e->lane[i] + 2 * j);
+        ask_ahead(e, j, ahead, 1);
     }
     return j;
 }
