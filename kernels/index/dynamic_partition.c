@@ -106,14 +106,14 @@ static bool put_wide_rows(struct tfd_kctx *k, void **next)
         char *to = next[number[i]];
 
         if (past)
-            tfd_rows_stream(to, from, (size_t)row.count);
+            tfd_lines_stream(to, from, (size_t)row.count);
         else
             loop(&row, to, from);
         next[number[i]] = to + row.count;
         from += row.count;
     }
     if (past)
-        tfd_rows_streamed();
+        tfd_lines_end();
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/index/scatter.h"
 #include "kernels/index/scatter_functions.h"
 #include "kernels/index/scatter_halves.h"
+#include "kernels/layout/lines.h"
 #include "kernels/layout/rows.h"
 #include "kernels/vector/simd.h"
 #include "kernels/vector/type_rows.h"
@@ -353,10 +354,10 @@ static void stream_chosen(const struct moves *m, int64_t first,
     for (int64_t j = 0; j < n; j++) {
         const int64_t i = first + chosen[j];
 
-        tfd_rows_stream(row_of(m, i),
-                        (const char *)m->s->by + (size_t)i * m->size, m->size);
+        tfd_lines_stream(row_of(m, i),
+                         (const char *)m->s->by + (size_t)i * m->size, m->size);
     }
-    tfd_rows_streamed();
+    tfd_lines_end();
 }
 
 /* Updates number `first` + chosen[0 .. n). */

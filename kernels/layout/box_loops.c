@@ -8,13 +8,10 @@
 
 #include "kernels/layout/box_items.h"
 #include "kernels/layout/box_runs.h"
+#include "kernels/layout/lines.h"
 
 #include <stddef.h>
 #include <string.h>
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 /* ---- Elements ------------------------------------------------------------ */
 
@@ -186,15 +183,8 @@ static inline void square16(char *to, int64_t to_row, const char *from,
 static void put_lines(const struct tfd_box_nest *n, int64_t bytes, char *to,
                       const char *block, int64_t pitch)
 {
-#if defined(__SSE2__)
     for (int64_t r = 0; r < n->rows; r++)
-        for (int64_t i = 0; i < bytes; i += 16)
-            _mm_stream_si128((__m128i *)(to + r * n->row_to + i),
-                             *(const __m128i *)(block + r * pitch + i));
-#else
-    for (int64_t r = 0; r < n->rows; r++)
-        memcpy(to + r * n->row_to, block + r * pitch, (size_t)bytes);
-#endif
+        tfd_lines_stream(to + r * n->row_to, block + r * pitch, (size_t)bytes);
 }
 
 static void ask_to_write(const struct tfd_box_nest *n, int64_t bytes,
@@ -368,9 +358,7 @@ FEW_ELEMENTS(4, 4)
 
 void tfd_box_turn_end(void)
 {
-#if defined(__SSE2__)
-    _mm_sfence();
-#endif
+    tfd_lines_end();
 }
 
 /* ---- Which one ----------------------------------------------------------- */

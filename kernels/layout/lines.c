@@ -2,8 +2,8 @@
 #include "kernels/layout/lines.h"
 
 #include <string.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
 #define LINE_SIZE 64
@@ -15,7 +15,7 @@
 
 bool tfd_lines_worth(int64_t to, int64_t from)
 {
-#if defined(__SSE2__)
+#if defined(__x86_64__)
     return to >= WORTH_SIZE / 4 && to + from >= WORTH_SIZE;
 #else
     (void)to;
@@ -24,20 +24,48 @@ bool tfd_lines_worth(int64_t to, int64_t from)
 #endif
 }
 
-#if defined(__SSE2__)
+/* ---- Streaming stores ----------------------------------------------------
+ *
+ * Of 32 bytes, where the processor has them: rows of 256 bytes that are
+ * scattered over 16 MB take 640 us, with 16 bytes a store 870 (Zen 4).  Stores
+ * of 64 take 610, but half as long again where one row follows the other.
+ */
+
+#if defined(__x86_64__)
+
+#define STREAM(set, V, load, store)                                   \
+    TARGET_##set static void stream_##set(char *to, const char *from, \
+                                          size_t size)                \
+    {                                                                 \
+        for (size_t b = 0; b < size; b += sizeof(V))                  \
+            store((V *)(void *)(to + b),                              \
+                  load((const V *)(const void *)(from + b)));         \
+    }
+
+#define TARGET_base
+#define TARGET_avx2 __attribute__((target("avx2")))
+STREAM(base, __m128i, _mm_loadu_si128, _mm_stream_si128)
+STREAM(avx2, __m256i, _mm256_loadu_si256, _mm256_stream_si256)
+
+void tfd_lines_stream(void *to, const void *from, size_t size)
+{
+    if (__builtin_cpu_supports("avx2"))
+        stream_avx2(to, from, size);
+    else
+        stream_base(to, from, size);
+}
 
 /* The lines that are not whole go through the caches, where what is put before
  * and behind completes them. */
 void tfd_lines_put(char *to, const char *block, int64_t size)
 {
-    int64_t at = (int64_t)(-(uintptr_t)to % LINE_SIZE);
+    int64_t at = (int64_t)(-(uintptr_t)to % LINE_SIZE), whole;
 
     at = at < size ? at : size;
+    whole = (size - at) / LINE_SIZE * LINE_SIZE;
     memcpy(to, block, (size_t)at);
-    for (; at + LINE_SIZE <= size; at += LINE_SIZE)
-        for (int64_t i = at; i < at + LINE_SIZE; i += 16)
-            _mm_stream_si128((__m128i *)(to + i),
-                             *(const __m128i *)(block + i));
+    tfd_lines_stream(to + at, block + at, (size_t)whole);
+    at += whole;
     memcpy(to + at, block + at, (size_t)(size - at));
 }
 
@@ -47,6 +75,11 @@ void tfd_lines_end(void)
 }
 
 #else
+
+void tfd_lines_stream(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+}
 
 void tfd_lines_put(char *to, const char *block, int64_t size)
 {

@@ -17,6 +17,7 @@
 #define TFD_KERNELS_LINES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define TFD_LINES_SIZE 8192
@@ -33,6 +34,8 @@ static inline char *tfd_lines_block(char *place, const void *to)
 }
 
 void tfd_lines_put(char *to, const char *block, int64_t size);
+/* Whole lines, to where one begins. */
+void tfd_lines_stream(void *to, const void *from, size_t size);
 /* After a thread's last one. */
 void tfd_lines_end(void);
 

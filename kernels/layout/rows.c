@@ -9,12 +9,10 @@
 #include "kernels/layout/rows.h"
 
 #include "common/base/atomic.h"
+#include "kernels/layout/lines.h"
 #include "kernels/vector/simd.h"
 
 #include <string.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 /* ---- Moving -------------------------------------------------------------- */
 
@@ -252,20 +250,7 @@ static tfd_rows_fn *plain_of(bool scatter, enum tfd_dtype index)
 
 #define FAR (4 << 20) /* bytes that are out of all near caches */
 
-#if defined(__SSE2__)
-
-void tfd_rows_stream(void *to, const void *from, size_t size)
-{
-    for (size_t b = 0; b < size; b += 16)
-        _mm_stream_si128(
-            (__m128i *)((char *)to + b),
-            _mm_loadu_si128((const __m128i *)((const char *)from + b)));
-}
-
-void tfd_rows_streamed(void)
-{
-    _mm_sfence();
-}
+#if defined(__x86_64__)
 
 bool tfd_rows_streams(size_t room, const void *to, size_t size)
 {
@@ -282,9 +267,9 @@ bool tfd_rows_streams(size_t room, const void *to, size_t size)
         const I *at = index;                                        \
                                                                     \
         for (int64_t i = 0; i < n; i++)                             \
-            tfd_rows_stream((char *)to + (size_t)at[i] * size,      \
-                            x + (size_t)i * size, size);            \
-        tfd_rows_streamed();                                        \
+            tfd_lines_stream((char *)to + (size_t)at[i] * size,     \
+                             x + (size_t)i * size, size);           \
+        tfd_lines_end();                                            \
     }
 
 STREAM(int16_t)
@@ -294,15 +279,6 @@ STREAM(int64_t)
 static tfd_rows_fn *const streams[INDEX_END] = BY_INDEX(stream);
 
 #else
-
-void tfd_rows_stream(void *to, const void *from, size_t size)
-{
-    memcpy(to, from, size);
-}
-
-void tfd_rows_streamed(void)
-{
-}
 
 bool tfd_rows_streams(size_t room, const void *to, size_t size)
 {

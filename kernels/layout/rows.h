@@ -37,10 +37,9 @@ tfd_rows_fn *tfd_rows_scatter_into(const void *to, size_t room, size_t size,
 
 /* Whether rows of `size` bytes, one behind the other in `room` bytes at `to`,
  * are whole lines and so many that they are better written past the caches:
- * each by _stream(), and after the last of a thread's _streamed(). */
+ * each by tfd_lines_stream(), and after the last of a thread's tfd_lines_end().
+ */
 bool tfd_rows_streams(size_t room, const void *to, size_t size);
-void tfd_rows_stream(void *to, const void *from, size_t size);
-void tfd_rows_streamed(void);
 
 /* The place of the first of n indices that is not in [0, limit); n: none. */
 int64_t tfd_rows_bad(const void *index, enum tfd_dtype dtype, int64_t n,

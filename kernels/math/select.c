@@ -182,12 +182,12 @@ static void take_listed(const struct rows *rows, int64_t begin, int64_t end)
         if (from == y) /* the result may take an input's place */
             continue;
         if (past)
-            tfd_rows_stream(y, from, size);
+            tfd_lines_stream(y, from, size);
         else
             memcpy(y, from, size);
     }
     if (past)
-        tfd_rows_streamed();
+        tfd_lines_end();
 }
 
 static void run_select_rows(void *arg, int64_t begin, int64_t end)
