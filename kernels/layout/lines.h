@@ -34,7 +34,8 @@ static inline char *tfd_lines_block(char *place, const void *to)
 }
 
 void tfd_lines_put(char *to, const char *block, int64_t size);
-/* Whole lines, to where one begins. */
+/* Copies `size` bytes past the caches; whole lines, and `to` is where one
+ * begins. */
 void tfd_lines_stream(void *to, const void *from, size_t size);
 /* After a thread's last one. */
 void tfd_lines_end(void);
