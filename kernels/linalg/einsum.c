@@ -19,8 +19,8 @@
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/linalg/batch_matmul.h"
-#include "kernels/linalg/einsum_equation.h"
-#include "kernels/linalg/einsum_grad.h"
+#include "kernels/linalg/einsum/einsum_equation.h"
+#include "kernels/linalg/einsum/einsum_grad.h"
 #include "kernels/vector/narrow.h"
 
 #include <string.h>

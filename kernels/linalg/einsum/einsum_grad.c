@@ -5,11 +5,11 @@
  * label that only x has was summed: all its places get the same, which is one
  * more product, with ones.  What an ellipsis broadcast is summed back.
  */
-#include "kernels/linalg/einsum_grad.h"
+#include "kernels/linalg/einsum/einsum_grad.h"
 
 #include "common/graph/attr.h"
 #include "kernels/core/gradient.h"
-#include "kernels/linalg/einsum_equation.h"
+#include "kernels/linalg/einsum/einsum_equation.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * einsum_equation.c - see einsum_equation.h.
  */
-#include "kernels/linalg/einsum_equation.h"
+#include "kernels/linalg/einsum/einsum_equation.h"
 
 #include <string.h>
 
