@@ -38,6 +38,10 @@ bool tfd_gemm_blas(const struct tfd_gemm *g);
 void tfd_gemm_ref(const struct tfd_gemm *g);
 void tfd_gemm(const struct tfd_gemm *g);
 
+/* FLOAT and DOUBLE by loops of ours (gemm_tiles.c).  False where B is more than
+ * half of a first cache, or without AVX-512. */
+bool tfd_gemm_tiles(const struct tfd_gemm *g);
+
 /* Floats by oneDNN (gemm_dnnl.c).  False without the library; the first call
  * loads it. */
 bool tfd_gemm_dnnl(const struct tfd_gemm *g);

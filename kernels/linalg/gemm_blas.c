@@ -114,7 +114,7 @@ VECTOR(double, cblas_dgemv)
     {                                                                         \
         if (is_small(g))                                                      \
             small_##T(g);                                                     \
-        else if (!vector_##T(g) && !other(g))                                 \
+        else if (!vector_##T(g) && !other(g) && !tfd_gemm_tiles(g))           \
             gemm(CblasRowMajor, trans(g->transpose_a), trans(g->transpose_b), \
                  (int)g->m, (int)g->n, (int)g->k, 1, g->a, (int)g->lda, g->b, \
                  (int)g->ldb, g->add, g->c, (int)g->ldc);                     \

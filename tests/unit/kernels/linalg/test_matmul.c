@@ -1,5 +1,6 @@
 /*
- * test_matmul.c - matmul.c and gemm_blas.c; gemm_ref.c is the judge.
+ * test_matmul.c - matmul.c, gemm_blas.c and gemm_tiles.c; gemm_ref.c is the
+ * judge.
  */
 #include "kernels/linalg/gemm.h"
 #include "tests/support/kernel_rig.h"
@@ -150,6 +151,98 @@ static void test_blas_agrees_with_the_loops(void **state)
                                    sizes[i][2], flags & 1, flags & 2);
 }
 
+/* A product of m x n x k whose matrices lie in wider ones, at odd places. */
+struct wide_product {
+    struct tfd_tensor a, b, c, judge;
+    struct tfd_gemm g;
+};
+
+static void wide_product(struct wide_product *w, enum tfd_dtype t,
+                         const int64_t *size, int flags)
+{
+    const int64_t m = size[0], n = size[1], k = size[2];
+    const size_t item = tfd_dtype_size(t);
+    const bool ta = flags & 1, tb = flags & 2;
+
+    w->a = matrix(t, (ta ? k : m) + 1, (ta ? m : k) + 3);
+    w->b = matrix(t, (tb ? n : k) + 1, (tb ? k : n) + 5);
+    w->c = matrix(t, m + 1, n + 2);
+    w->judge = matrix(t, m + 1, n + 2);
+    w->g = (struct tfd_gemm){.dtype = t,
+                             .transpose_a = ta,
+                             .transpose_b = tb,
+                             .add = flags & 4,
+                             .m = m,
+                             .n = n,
+                             .k = k,
+                             .a = (char *)tfd_tensor_data(&w->a) + item,
+                             .b = (char *)tfd_tensor_data(&w->b) + 3 * item,
+                             .lda = (ta ? m : k) + 3,
+                             .ldb = (tb ? k : n) + 5,
+                             .ldc = n + 2};
+}
+
+static void tiles_leave_what_is_beside(enum tfd_dtype t, const int64_t *size,
+                                       int flags)
+{
+    struct wide_product w;
+
+    wide_product(&w, t, size, flags);
+    w.g.c = tfd_tensor_data(&w.judge);
+    tfd_gemm_ref(&w.g);
+    w.g.c = tfd_tensor_data(&w.c);
+    if (tfd_gemm_tiles(&w.g))
+        for (int64_t i = 0; i < (size[0] + 1) * w.g.ldc; i++)
+            if (!krig_near(krig_number(&w.c, i, 0), krig_number(&w.judge, i, 0),
+                           t == TFD_FLOAT ? 1e-4 : 1e-12))
+                fail_msg("%s %lldx%lldx%lld %d, element %lld: %.9g, not %.9g",
+                         tfd_dtype_name((int)t), (long long)size[0],
+                         (long long)size[1], (long long)size[2], flags,
+                         (long long)i, krig_number(&w.c, i, 0),
+                         krig_number(&w.judge, i, 0));
+    tfd_tensor_unref(&w.a);
+    tfd_tensor_unref(&w.b);
+    tfd_tensor_unref(&w.c);
+    tfd_tensor_unref(&w.judge);
+}
+
+/* Rows and columns around tiles and vectors; also added to what there is. */
+static void test_tiles_agree_with_the_loops(void **state)
+{
+    static const int64_t ms[] = {1, 2, 3, 7, 8, 9, 10, 11, 15, 16, 19};
+    static const int64_t ns[] = {1, 3, 7, 8, 9, 15, 16, 17, 33, 48, 49, 65};
+    static const int64_t ks[] = {1, 2, 17};
+
+    (void)state;
+    for (int64_t at = 0; at < TFD_COUNT(ms) * TFD_COUNT(ns) * TFD_COUNT(ks);
+         at++) {
+        const int64_t size[3] = {ms[at % TFD_COUNT(ms)],
+                                 ns[at / TFD_COUNT(ms) % TFD_COUNT(ns)],
+                                 ks[at / TFD_COUNT(ms) / TFD_COUNT(ns)]};
+
+        for (int flags = 0; flags < 8; flags++) {
+            tiles_leave_what_is_beside(TFD_FLOAT, size, flags);
+            tiles_leave_what_is_beside(TFD_DOUBLE, size, flags);
+        }
+    }
+}
+
+static void test_tiles_leave_what_is_not_for_them(void **state)
+{
+    static const struct tfd_gemm others[] = {
+        {.dtype = TFD_FLOAT, .m = 9, .n = 1024, .k = 9},
+        {.dtype = TFD_DOUBLE, .m = 9, .n = 9, .k = 1024},
+        {.dtype = TFD_FLOAT, .m = 9, .n = 1 << 20, .k = 1 << 30},
+        {.dtype = TFD_DOUBLE, .m = 9, .n = INT32_MAX, .k = INT32_MAX},
+        {.dtype = TFD_FLOAT, .transpose_b = true, .m = 7, .n = 9, .k = 9},
+        {.dtype = TFD_FLOAT, .transpose_b = true, .m = 9, .n = 64, .k = 33},
+        {.dtype = TFD_COMPLEX64, .m = 9, .n = 9, .k = 9}};
+
+    (void)state;
+    for (int i = 0; i < TFD_COUNT(others); i++)
+        assert_false(tfd_gemm_tiles(&others[i]));
+}
+
 /* Sides around vectors, tiles and panels, pairs and an odd one, an A that is
  * taken in several blocks. */
 static void test_bfloat16_agrees_with_the_loops(void **state)
@@ -210,6 +303,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_blas_agrees_with_the_loops),
+        cmocka_unit_test(test_tiles_agree_with_the_loops),
+        cmocka_unit_test(test_tiles_leave_what_is_not_for_them),
         cmocka_unit_test(test_bfloat16_agrees_with_the_loops),
         cmocka_unit_test(test_bfloat16_adds_nothing),
         cmocka_unit_test(test_blas_leaves_what_it_does_not_know),
