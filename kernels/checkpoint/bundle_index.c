@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Enough for ten million tensors; a bound for what a merged index may claim. */
 #define KEYS_MAX ((size_t)1 << 32)
@@ -144,6 +145,41 @@ static enum tfd_code write_table(struct tfd_bundle_index *x,
     return rc;
 }
 
+/* A name in which 'd' stands for a decimal digit and 'x' for one of 16. */
+static bool is_like(const char *name, size_t size, const char *pattern)
+{
+    if (size != strlen(pattern))
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        const char c = name[i];
+        const bool digit = c >= '0' && c <= '9';
+
+        if (pattern[i] == 'd'   ? !digit
+            : pattern[i] == 'x' ? !digit && !(c >= 'a' && c <= 'f')
+                                : c != pattern[i])
+            return false;
+    }
+    return true;
+}
+
+static bool ends_like(struct tfd_str name, const char *pattern)
+{
+    const size_t size = strlen(pattern);
+
+    return name.size >= size &&
+           is_like(name.data + name.size - size, size, pattern);
+}
+
+bool tfd_bundle_is_part(struct tfd_str prefix)
+{
+    struct tfd_str dir = tfd_file_dirname(prefix);
+
+    return ends_like(prefix, "/part-ddddd-of-ddddd") &&
+           (ends_like(dir, "_temp") ||
+            ends_like(dir, "_temp_"
+                           "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"));
+}
+
 enum tfd_code tfd_bundle_index_write(struct tfd_bundle_index *x,
                                      struct tfd_file_access *access,
                                      struct tfd_str prefix, int32_t num_shards,
@@ -167,8 +203,8 @@ enum tfd_code tfd_bundle_index_write(struct tfd_bundle_index *x,
     TFD_TRY(rc);
     rc = write_table(x, draft, num_shards, st);
     if (rc == TFD_OK)
-        rc = tfd_file_draft_seal(draft, st);
-    if (rc != TFD_OK)
+        tfd_file_draft_begin(draft);
+    else
         tfd_file_draft_deinit(draft);
     return rc;
 }

@@ -37,13 +37,20 @@ enum tfd_code tfd_bundle_index_add(struct tfd_bundle_index *x,
                                    struct tfd_bundle_item **item,
                                    struct tfd_status *st) TFD_MUST_USE;
 
-/* Writes header and entries, sorted, as a sealed draft of PREFIX.index; then
- * the order of the items is that of the keys and no more can be found. */
+/* Writes header and entries, sorted, as a draft of PREFIX.index, which is begun
+ * and not sealed; then the order of the items is that of the keys and no more
+ * can be found. */
 enum tfd_code tfd_bundle_index_write(struct tfd_bundle_index *x,
                                      struct tfd_file_access *access,
                                      struct tfd_str prefix, int32_t num_shards,
                                      struct tfd_file_draft *draft,
                                      struct tfd_status *st) TFD_MUST_USE;
+
+/* Whether a checkpoint of this name only waits to be merged with others, as
+ * TensorFlow's savers name such: CHECKPOINT_temp/part-00000-of-00002, and, in
+ * TensorFlow 1, CHECKPOINT_temp_0123456789abcdef0123456789abcdef/part-...; its
+ * directory need not be on the disk before the merge. */
+bool tfd_bundle_is_part(struct tfd_str prefix);
 
 /* "PREFIX.index", "PREFIX.data-00003-of-00010" appended to b. */
 void tfd_bundle_index_name(struct tfd_bytes *b, struct tfd_str prefix);

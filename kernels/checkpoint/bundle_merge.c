@@ -266,7 +266,9 @@ static enum tfd_code merge(struct merge *m, const struct tfd_str *parts,
                         "none existed.");
     TFD_TRY(tfd_bundle_index_write(&m->index, m->access, prefix,
                                    (int32_t)m->shard_count, &index, st));
-    rc = publish(m, prefix, &index, st);
+    rc = tfd_file_draft_seal(&index, st);
+    if (rc == TFD_OK)
+        rc = publish(m, prefix, &index, st);
     tfd_file_draft_deinit(&index);
     if (rc == TFD_OK)
         remove_parts(m, parts, part_count, prefix);

@@ -378,7 +378,9 @@ enum tfd_code tfd_bundle_writer_finish(struct tfd_bundle_writer *w,
     tfd_file_draft_begin(&w->data);
     TFD_TRY(tfd_bundle_index_write(&w->index, w->access,
                                    tfd_bytes_view(&w->prefix), 1, &index, st));
-    rc = tfd_file_draft_seal(&w->data, st);
+    w->data.passing = index.passing =
+        tfd_bundle_is_part(tfd_bytes_view(&w->prefix));
+    rc = tfd_file_draft_seal_both(&w->data, &index, st);
     if (rc == TFD_OK)
         rc = publish(w, &index, st);
     tfd_file_draft_deinit(&index);

@@ -25,6 +25,8 @@
  *     6. the directory is on disk (fsync)
  *
  * A checkpoint that was reported as written survives a power cut, by 2 and 6.
+ * A part that waits to be merged (tfd_bundle_is_part) is none yet: 6 is left to
+ * bundle_merge.h, which gives its files other names.
  * What 3, 4 and 5 change in the directory reaches the disk in that order: all
  * three with 6 where the directory is one block, each by an fsync of its own
  * where it is larger (order_dir of kernels/io/file.h).  So whoever finds an

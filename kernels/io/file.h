@@ -69,6 +69,12 @@ struct tfd_file_access {
      * the sync() of several files takes as long as that of the largest; NULL
      * where nothing takes long. */
     void (*begin_sync)(struct tfd_file_access *a, struct tfd_file *f);
+    /* Waits until what begin_sync() began has left memory.  It is not durable
+     * before sync(), which is soon done with a file of which nothing is under
+     * way: the journal then takes several files in one turn.  A failure to
+     * write is told here and not again; NULL as above. */
+    enum tfd_code (*await_sync)(struct tfd_file_access *a, struct tfd_file *f,
+                                struct tfd_status *st);
     /* Opens what has this name now for nothing but to close() it later: if it
      * is removed or replaced meanwhile, its room is freed by that; NULL where
      * freeing takes no time.  out stays closed where there is nothing, where

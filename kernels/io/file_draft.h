@@ -11,10 +11,13 @@
  *                                                        for good
  *     tfd_file_draft_deinit(&d);             removes one that is not published
  *
- * Of several files in one directory all but the one sealed first are begun
- * (tfd_file_draft_begin) before that, so that the disk has all of them at once;
- * and all but the last precede (tfd_file_draft_precede) what is published last,
- * which makes all of them durable.
+ * Several files in one directory are begun (tfd_file_draft_begin) and sealed
+ * together (tfd_file_draft_seal_both), so that the disk has all of them at
+ * once; and all but the last precede (tfd_file_draft_precede) what is published
+ * last, which makes all of them durable.
+ *
+ * A draft that is passing will have another name, in another directory, before
+ * anybody needs it after a power cut: no directory is synced for it.
  *
  * After a failed write or seal nothing but deinit may follow: a disk that
  * failed once to store a page says so once.
@@ -35,6 +38,7 @@ struct tfd_file_draft {
     struct tfd_bytes name;
     struct tfd_bytes temporary; /* name and ".tempstate" and a random number */
     bool exists;                /* under its temporary name */
+    bool passing;               /* false when opened */
 };
 
 enum tfd_code tfd_file_draft_open(struct tfd_file_draft *d,
@@ -48,6 +52,10 @@ enum tfd_code tfd_file_draft_write(struct tfd_file_draft *d, const void *data,
 void tfd_file_draft_begin(struct tfd_file_draft *d);
 enum tfd_code tfd_file_draft_seal(struct tfd_file_draft *d,
                                   struct tfd_status *st) TFD_MUST_USE;
+/* Both, which were begun. */
+enum tfd_code tfd_file_draft_seal_both(struct tfd_file_draft *one,
+                                       struct tfd_file_draft *two,
+                                       struct tfd_status *st) TFD_MUST_USE;
 /* The name is taken over, and is on disk before what happens in its directory
  * from here on. */
 enum tfd_code tfd_file_draft_precede(struct tfd_file_draft *d,

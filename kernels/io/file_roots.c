@@ -65,7 +65,7 @@ static enum tfd_code fail_errno(struct tfd_status *st, int number,
 }
 
 /* Of an open file. */
-static enum tfd_code fail_open(struct tfd_status *st, int number)
+enum tfd_code tfd_file_roots_fail(struct tfd_status *st, int number)
 {
     return tfd_fail(st, code_of(number), "%s", strerror(number));
 }
@@ -361,7 +361,7 @@ static enum tfd_code roots_read_at(struct tfd_file_access *a,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return fail_open(st, errno);
+            return tfd_file_roots_fail(st, errno);
         if (n == 0)
             return tfd_fail(st, TFD_OUT_OF_RANGE,
                             "Read less bytes than requested");
@@ -385,7 +385,7 @@ static enum tfd_code roots_write(struct tfd_file_access *a, struct tfd_file *f,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return fail_open(st, errno);
+            return tfd_file_roots_fail(st, errno);
         p += n;
         size -= (size_t)n;
     }
@@ -396,7 +396,7 @@ static enum tfd_code roots_sync(struct tfd_file_access *a, struct tfd_file *f,
                                 struct tfd_status *st)
 {
     (void)a;
-    return fsync(f->fd) == 0 ? TFD_OK : fail_open(st, errno);
+    return fsync(f->fd) == 0 ? TFD_OK : tfd_file_roots_fail(st, errno);
 }
 
 static void roots_close(struct tfd_file_access *a, struct tfd_file *f)
@@ -515,6 +515,7 @@ const struct tfd_file_access tfd_file_roots_access = {
     .resize = tfd_file_roots_resize,
     .sync = roots_sync,
     .begin_sync = tfd_file_roots_begin_sync,
+    .await_sync = tfd_file_roots_await_sync,
     .hold = tfd_file_roots_hold,
     .close = roots_close,
     .lock = tfd_file_roots_lock,

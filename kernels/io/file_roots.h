@@ -64,6 +64,11 @@ enum tfd_code tfd_file_roots_resize(struct tfd_file_access *a,
                                     struct tfd_status *st) TFD_MUST_USE;
 /* file_roots_list.c */
 void tfd_file_roots_begin_sync(struct tfd_file_access *a, struct tfd_file *f);
+enum tfd_code tfd_file_roots_await_sync(struct tfd_file_access *a,
+                                        struct tfd_file *f,
+                                        struct tfd_status *st) TFD_MUST_USE;
+/* file_roots.c: what an errno of an open file is called. */
+enum tfd_code tfd_file_roots_fail(struct tfd_status *st, int number);
 void tfd_file_roots_hold(struct tfd_file_access *a, struct tfd_str name,
                          struct tfd_file *out);
 enum tfd_code tfd_file_roots_order_dir(struct tfd_file_access *a,

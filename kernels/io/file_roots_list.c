@@ -121,6 +121,18 @@ void tfd_file_roots_begin_sync(struct tfd_file_access *a, struct tfd_file *f)
     (void)!sync_file_range(f->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
+/* Where it cannot be asked, sync() waits. */
+enum tfd_code tfd_file_roots_await_sync(struct tfd_file_access *a,
+                                        struct tfd_file *f,
+                                        struct tfd_status *st)
+{
+    (void)a;
+    if (sync_file_range(f->fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE) == 0 ||
+        errno == EINVAL || errno == ESPIPE || errno == ENOSYS)
+        return TFD_OK;
+    return tfd_file_roots_fail(st, errno);
+}
+
 #define SPARE_PART 2 /* of the descriptors may be taken when one is held */
 #define ROOM_PART 8  /* of what is free a file that is held may take */
 

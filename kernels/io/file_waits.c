@@ -70,6 +70,9 @@ COUNTED(resize,
 COUNTED(sync,
         (struct tfd_file_access * a, struct tfd_file *f, struct tfd_status *st),
         (a, f, st))
+COUNTED(await_sync,
+        (struct tfd_file_access * a, struct tfd_file *f, struct tfd_status *st),
+        (a, f, st))
 COUNTED(lock,
         (struct tfd_file_access * a, struct tfd_file *f, enum tfd_file_lock how,
          uint64_t offset, uint64_t size, struct tfd_status *st),
@@ -140,6 +143,7 @@ const struct tfd_file_access tfd_file_waits_access = {
     .resize = counted_resize,
     .sync = counted_sync,
     .begin_sync = counted_begin_sync,
+    .await_sync = counted_await_sync,
     .hold = counted_hold,
     .close = counted_close,
     .lock = counted_lock,

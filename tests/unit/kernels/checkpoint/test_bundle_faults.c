@@ -230,6 +230,151 @@ static void test_a_failing_restore_is_an_error(void **state)
     }
 }
 
+/* ---- What waits for the disk ----------------------------------------------
+ */
+
+static int file_syncs, dir_syncs;
+
+static enum tfd_code count_file(struct tfd_file_access *a, struct tfd_file *f,
+                                struct tfd_status *st)
+{
+    (void)a, (void)f, (void)st;
+    file_syncs++;
+    return TFD_OK;
+}
+
+static enum tfd_code count_dir(struct tfd_file_access *a, struct tfd_str name,
+                               struct tfd_status *st)
+{
+    (void)a, (void)name, (void)st;
+    dir_syncs++;
+    return TFD_OK;
+}
+
+static enum tfd_code no_room(struct tfd_file_access *a, struct tfd_file *f,
+                             struct tfd_status *st)
+{
+    (void)a, (void)f;
+    return tfd_fail(st, TFD_RESOURCE_EXHAUSTED, "No space left on device");
+}
+
+static void counting_files_init(struct memory_files *m)
+{
+    memory_files_init(m);
+    m->access.sync = count_file;
+    m->access.sync_dir = count_dir;
+    file_syncs = dir_syncs = 0;
+}
+
+static void test_parts_are_known_by_their_names(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_part;
+    } rows[] = {
+        {"dir/model-7_temp/part-00000-of-00002", true},
+        {"model_temp_0123456789abcdef0123456789abcdef/part-00000-of-00001",
+         true},
+        {"memory://host/model_temp/part-00000-of-00001", true},
+        {"_temp/part-00000-of-00001", true},
+        {"dir/model-7", false},
+        {"dir/model-7_temp", false},
+        {"dir/model-7_temp/", false},
+        {"dir/model-7_temp/model", false},
+        {"dir/model_temp_0123/part-00000-of-00001", false},
+        {"dir/model_tmp_0123456789abcdef0123456789abcdef/part-0", false},
+        {"model_temp/dir/part-00000-of-00001", false},
+        {"part-00000-of-00001", false},
+        {"/part-00000-of-00001", false},
+        {"dir/model_temp/part", false},
+        {"my_temp/particles", false},
+        {"best_temp/partial-7", false},
+        {"x_temp/part-0000-of-00001", false},
+        {"x_temp/part-00000-of-00001x", false},
+        {"x_temp/part-00000_of-00001", false},
+        {"x_temp/part-0000a-of-00001", false},
+        {"run_temp_weights-2024-01-01-experiment-ab/part-00000-of-00001",
+         false},
+        {"x_temp_0123456789abcdef/123456789abcdef0/part-00000-of-00001", false},
+        {"x_temp_0123456789ABCDEF0123456789ABCDEF/part-00000-of-00001", false},
+        {"/", false},
+        {"", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (tfd_bundle_is_part(tfd_str_of(rows[i].name)) != rows[i].is_part)
+            fail_msg("\"%s\" is%s a part", rows[i].name,
+                     rows[i].is_part ? "" : " not");
+}
+
+static void test_a_checkpoint_is_synced_when_it_is_saved(void **state)
+{
+    struct memory_files m;
+
+    (void)state;
+    counting_files_init(&m);
+    assert_int_equal(save_v2(&m, "x", "v", 1), TFD_OK);
+    assert_int_equal(file_syncs, 2);
+    assert_int_equal(dir_syncs, 1);
+    memory_files_deinit(&m);
+}
+
+static void test_a_parts_directory_is_left_to_the_merge(void **state)
+{
+    static const char *const names[] = {"x_temp/part-00000-of-00002",
+                                        "x_temp/part-00001-of-00002"};
+    const struct tfd_str parts[] = {tfd_str_of(names[0]), tfd_str_of(names[1])};
+    struct memory_files m;
+    float value = 0;
+
+    (void)state;
+    counting_files_init(&m);
+    assert_int_equal(save_v2(&m, names[0], "v", 1), TFD_OK);
+    assert_int_equal(save_v2(&m, names[1], "w", 2), TFD_OK);
+    assert_int_equal(file_syncs, 4);
+    assert_int_equal(dir_syncs, 0);
+    assert_int_equal(
+        tfd_bundle_merge(&m.access, parts, 2, tfd_str_of("x"), false, NULL),
+        TFD_OK);
+    assert_int_equal(file_syncs, 5);
+    assert_int_equal(dir_syncs, 1);
+    assert_int_equal(restore(&m, "x", "w", &value), TFD_OK);
+    assert_true(value == 2);
+    memory_files_deinit(&m);
+}
+
+static void test_a_part_fails_that_cannot_reach_the_disk(void **state)
+{
+    const char *name = "x_temp/part-00000-of-00001";
+    struct memory_files m;
+    float value = 0;
+
+    (void)state;
+    memory_files_init(&m);
+    m.access.sync = no_room;
+    assert_int_equal(save_v2(&m, name, "v", 1), TFD_RESOURCE_EXHAUSTED);
+    assert_int_equal(m.open, 0);
+    assert_false(has_temporary(&m));
+    assert_int_equal(restore(&m, name, "v", &value), TFD_NOT_FOUND);
+    memory_files_deinit(&m);
+}
+
+static void test_a_save_fails_that_does_not_leave_memory(void **state)
+{
+    struct memory_files m;
+    float value = 0;
+
+    (void)state;
+    memory_files_init(&m);
+    m.access.await_sync = no_room;
+    assert_int_equal(save_v2(&m, "x", "v", 1), TFD_RESOURCE_EXHAUSTED);
+    assert_int_equal(m.open, 0);
+    assert_false(has_temporary(&m));
+    assert_int_equal(restore(&m, "x", "v", &value), TFD_NOT_FOUND);
+    memory_files_deinit(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +382,11 @@ int main(void)
         cmocka_unit_test(test_the_same_for_the_first_format),
         cmocka_unit_test(test_a_failing_merge_leaves_the_parts),
         cmocka_unit_test(test_a_failing_restore_is_an_error),
+        cmocka_unit_test(test_parts_are_known_by_their_names),
+        cmocka_unit_test(test_a_checkpoint_is_synced_when_it_is_saved),
+        cmocka_unit_test(test_a_parts_directory_is_left_to_the_merge),
+        cmocka_unit_test(test_a_part_fails_that_cannot_reach_the_disk),
+        cmocka_unit_test(test_a_save_fails_that_does_not_leave_memory),
     };
 
     return cmocka_run_group_tests_name("bundle_faults", tests, NULL, NULL);
