@@ -5,6 +5,7 @@
 
 #include "common/base/half.h"
 #include "common/thread/halt.h"
+#include "kernels/vector/simd.h"
 
 #include <assert.h>
 #include <string.h>
@@ -170,19 +171,20 @@ static bool begin_of_digits(int64_t *count, int digits, int64_t n)
     return true;
 }
 
-/* Sorts x, with as much memory at `other`, by digits of so many bits; the
- * result is in the one that is returned; NULL: told to stop. */
-#define DEFINE_SORT(name, T, passes, bits)                                    \
-    static struct T *sort_##name(struct T *x, struct T *other, int64_t n)     \
+/* Sorts x, with as much memory at `other`, by the lowest so many digits of so
+ * many bits; the result is in the one that is returned; NULL: told to stop. */
+#define DEFINE_SORT(name, T, most, bits)                                      \
+    static inline __attribute__((always_inline)) struct T *passes_##name(     \
+        struct T *x, struct T *other, int64_t n, int passes)                  \
     {                                                                         \
         const uint64_t last = (UINT64_C(1) << (bits)) - 1;                    \
-        int64_t count[passes][1 << (bits)];                                   \
+        int64_t count[most][1 << (bits)];                                     \
                                                                               \
-        memset(count, 0, sizeof(count));                                      \
+        memset(count, 0, sizeof(count[0]) * (size_t)passes);                  \
         for (int64_t i = 0; i < n; i++)                                       \
-            for (int p = 0; p < (passes); p++)                                \
+            for (int p = 0; p < passes; p++)                                  \
                 count[p][T##_key(&x[i]) >> p * (bits)&last]++;                \
-        for (int p = 0; p < (passes); p++) {                                  \
+        for (int p = 0; p < passes; p++) {                                    \
             struct T *sorted = other;                                         \
                                                                               \
             if (tfd_halted())                                                 \
@@ -210,12 +212,103 @@ DEFINE_SORT(wide, wide, 6, 11)
 DEFINE_PLACES(narrow)
 DEFINE_PLACES(wide)
 
+static struct narrow *sort_few(struct narrow *x, struct narrow *other,
+                               int64_t n, int bits)
+{
+    if (bits <= 8)
+        return passes_few(x, other, n, 1);
+    if (bits <= 16)
+        return passes_few(x, other, n, 2);
+    if (bits <= 24)
+        return passes_few(x, other, n, 3);
+    return passes_few(x, other, n, 4);
+}
+
+/* By so many bits of the keys, the lowest ones. */
+static struct narrow *sort_narrow(struct narrow *x, struct narrow *other,
+                                  int64_t n, int bits)
+{
+    if (n <= FEW)
+        return sort_few(x, other, n, bits);
+    if (bits <= 11)
+        return passes_narrow(x, other, n, 1);
+    if (bits <= 22)
+        return passes_narrow(x, other, n, 2);
+    return passes_narrow(x, other, n, 3);
+}
+
+/* ---- Ranges -------------------------------------------------------------- */
+
+/* Small numbers of either sign have few digits once the least key is taken off
+ * all of them. */
+struct key_range {
+    const uint64_t *x;
+    int64_t stride; /* 1 or 2 */
+    uint64_t least, most;
+};
+
+#define RANGE_LANES 16
+
+static inline __attribute__((always_inline)) void
+widen_range(struct key_range *r, int64_t n, int64_t stride)
+{
+    uint64_t least[RANGE_LANES], most[RANGE_LANES];
+    int64_t i = 0;
+
+    for (int l = 0; l < RANGE_LANES; l++)
+        least[l] = most[l] = r->x[0];
+    for (; i + RANGE_LANES <= n; i += RANGE_LANES)
+        for (int l = 0; l < RANGE_LANES; l++) {
+            const uint64_t x = r->x[(i + l) * stride];
+
+            least[l] = x < least[l] ? x : least[l];
+            most[l] = x > most[l] ? x : most[l];
+        }
+    for (; i < n; i++) {
+        const uint64_t x = r->x[i * stride];
+
+        least[0] = x < least[0] ? x : least[0];
+        most[0] = x > most[0] ? x : most[0];
+    }
+    r->least = least[0];
+    r->most = most[0];
+    for (int l = 1; l < RANGE_LANES; l++) {
+        r->least = least[l] < r->least ? least[l] : r->least;
+        r->most = most[l] > r->most ? most[l] : r->most;
+    }
+}
+
+TFD_SIMD_LOOP(find_range)
+{
+    struct key_range *r = arg;
+
+    if (r->stride == 1)
+        widen_range(r, end - begin, 1);
+    else
+        widen_range(r, end - begin, 2);
+}
+TFD_SIMD_CLONES_WIDE(find_range)
+
+static int bits_of(uint64_t x)
+{
+    return x ? 64 - __builtin_clzll(x) : 0;
+}
+
 static bool falling_narrow(struct narrow *x, struct narrow *other, int64_t n,
                            int64_t count, int64_t *index)
 {
-    const struct narrow *sorted =
-        (n <= FEW ? sort_few : sort_narrow)(x, other, n);
+    struct key_range r = {.x = &x->both, .stride = 1};
+    const struct narrow *sorted;
+    int bits;
 
+    if (n == 0)
+        return true;
+    find_range(&r, 0, n);
+    bits = bits_of((r.most >> 32) - (r.least >> 32));
+    if (bits < bits_of(r.most >> 32))
+        for (int64_t i = 0; i < n; i++)
+            x[i].both -= r.least >> 32 << 32;
+    sorted = sort_narrow(x, other, n, bits);
     if (sorted)
         places_narrow(sorted, count, index);
     return sorted != NULL;
@@ -223,21 +316,11 @@ static bool falling_narrow(struct narrow *x, struct narrow *other, int64_t n,
 
 /* ---- Keys of 64 bits ----------------------------------------------------- */
 
-/* Most are told apart by 32 of their bits, from the highest on in which any two
- * differ, and those are half as many passes over half as much memory.  The few
+/* Most are told apart by the highest 32 bits of how far they are from the least
+ * one, and those are half as many passes over half as much memory.  The few
  * that are not are put in order then. */
 
 #define MOVES_MAX 4 /* a number, on the average */
-
-/* How many bits are below those 32. */
-static int bits_below(const struct wide *x, int64_t n)
-{
-    uint64_t differ = 1;
-
-    for (int64_t i = 0; i < n; i++)
-        differ |= x[i].key ^ x[0].key;
-    return differ >> 32 ? 32 - __builtin_clzll(differ) : 0;
-}
 
 /* Puts in order what is alike in 32 bits; false: too much is. */
 static bool order_alike(const struct wide *x, struct narrow *v, int64_t n)
@@ -263,18 +346,24 @@ static bool falling_wide(struct wide *x, int64_t n, int64_t count,
                          int64_t *index)
 {
     struct narrow *some = (struct narrow *)(x + n);
-    const int below = bits_below(x, n);
+    struct key_range r = {.x = &x->key, .stride = 2};
     struct narrow *sorted;
     const struct wide *all;
+    int bits, below;
 
+    if (n == 0)
+        return true;
+    find_range(&r, 0, n);
+    bits = bits_of(r.most - r.least);
+    below = bits > 32 ? bits - 32 : 0;
     for (int64_t i = 0; i < n; i++)
-        some[i].both = x[i].key >> below << 32 | (uint32_t)i;
-    sorted = (n <= FEW ? sort_few : sort_narrow)(some, some + n, n);
+        some[i].both = (x[i].key - r.least) >> below << 32 | (uint32_t)i;
+    sorted = sort_narrow(some, some + n, n, bits - below);
     if (sorted && (below == 0 || order_alike(x, sorted, n))) {
         places_narrow(sorted, count, index);
         return true;
     }
-    all = sorted ? sort_wide(x, x + n, n) : NULL;
+    all = sorted ? passes_wide(x, x + n, n, 6) : NULL;
     if (all)
         places_wide(all, count, index);
     return all != NULL;

@@ -150,6 +150,32 @@ static void test_numbers_that_differ_far_below(void **state)
         }
 }
 
+/* The least key is taken off: what is left has from 1 to 53 bits, wherever the
+ * numbers lie. */
+static void test_numbers_within_a_range(void **state)
+{
+    static const int64_t from[] = {-3, -2000000000, INT64_C(-9007199254740000),
+                                   2147483000, INT64_C(9007199254000000)};
+    static uint64_t x[N_MAX];
+
+    (void)state;
+    for (size_t f = 0; f < sizeof(from) / sizeof(from[0]); f++)
+        for (int bits = 1; bits < 53; bits += 3)
+            for (int64_t n = 1; n <= N_MAX; n = n * 9 + 4) {
+                const uint64_t range = UINT64_C(1) << bits;
+
+                for (int64_t i = 0; i < n; i++)
+                    put(TFD_INT64, x, i, from[f] + (int64_t)(next() % range));
+                check(TFD_INT64, x, n, n);
+                for (int64_t i = 0; i < n; i++)
+                    put(TFD_INT32, x, i, from[f] + (int64_t)(next() % range));
+                check(TFD_INT32, x, n, n);
+                for (int64_t i = 0; i < n; i++)
+                    put(TFD_FLOAT, x, i, from[f] + (int64_t)(next() % range));
+                check(TFD_FLOAT, x, n, n / 2);
+            }
+}
+
 static void test_floats_of_every_kind(void **state)
 {
     static const float kinds[] = {0.0f,   -0.0f,   INFINITY, -INFINITY,
@@ -238,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_of_every_type),
         cmocka_unit_test(test_numbers_that_differ_far_below),
+        cmocka_unit_test(test_numbers_within_a_range),
         cmocka_unit_test(test_floats_of_every_kind),
         cmocka_unit_test(test_random_bits),
         cmocka_unit_test(test_nan_is_refused_wherever_it_is),
