@@ -17,10 +17,11 @@
 #include "kernels/core/families.h"
 #include "kernels/random/philox_lanes.h"
 #include "kernels/random/random_stream.h"
+#include "kernels/vector/double_functions.h"
 #include "kernels/vector/simd.h"
-#include "kernels/vector/vector_double.h"
 
 #include <math.h>
+#include <string.h>
 
 struct rows {
     struct tfd_multinomial m;
@@ -29,18 +30,14 @@ struct rows {
     double *sums; /* a row of sums for each row of logits */
 };
 
+/* Of halves. */
 static double logit_at(const struct tfd_tensor *t, int64_t i)
 {
     const void *data = tfd_tensor_data(t);
 
-    switch (t->dtype) {
-    case TFD_DOUBLE:
-        return ((const double *)data)[i];
-    case TFD_HALF:
-        return (double)tfd_half_to_float(((const tfd_half *)data)[i]);
-    default:
-        return (double)tfd_bfloat16_to_float(((const tfd_bfloat16 *)data)[i]);
-    }
+    return t->dtype == TFD_HALF
+               ? (double)tfd_half_to_float(((const tfd_half *)data)[i])
+               : (double)tfd_bfloat16_to_float(((const tfd_bfloat16 *)data)[i]);
 }
 
 struct exponentials {
@@ -89,11 +86,18 @@ TFD_SIMD_LOOP(exponentials)
 }
 TFD_SIMD_CLONES_WIDE(exponentials)
 
-static void exponentials_exact(const struct exponentials *e, int64_t n)
+/* Of doubles; see double_functions.h. */
+TFD_SIMD_LOOP(exponentials_exact)
 {
-    for (int64_t i = 0; i < n; i++)
-        e->x[i] = isfinite(e->x[i]) ? exp(e->x[i] - e->largest) : 0;
+    const struct exponentials *e = arg;
+
+    for (int64_t i = begin; i < end; i++) {
+        const double y = tfd_double_exp(e->x[i] - e->largest);
+
+        e->x[i] = fabs(e->x[i]) < (double)INFINITY ? y : 0;
+    }
 }
+TFD_SIMD_CLONES_WIDE(exponentials_exact)
 
 /* The logits of a row. */
 static void read_logits(const struct rows *r, int64_t row, double *out)
@@ -104,6 +108,9 @@ static void read_logits(const struct rows *r, int64_t row, double *out)
     if (r->logits->dtype == TFD_FLOAT)
         for (int64_t i = 0; i < n; i++)
             out[i] = (double)x[first + i];
+    else if (r->logits->dtype == TFD_DOUBLE)
+        memcpy(out, (const double *)tfd_tensor_data(r->logits) + first,
+               (size_t)n * sizeof(*out));
     else
         for (int64_t i = 0; i < n; i++)
             out[i] = logit_at(r->logits, first + i);
@@ -118,7 +125,7 @@ static double sum_up(const struct rows *r, int64_t row, double *sums)
     read_logits(r, row, sums);
     find_largest(&e, 0, r->m.classes);
     if (r->logits->dtype == TFD_DOUBLE)
-        exponentials_exact(&e, r->m.classes);
+        exponentials_exact(&e, 0, r->m.classes);
     else
         exponentials(&e, 0, r->m.classes);
     for (int64_t i = 0; i < r->m.classes; i++)
