@@ -1,21 +1,16 @@
 /*
  * bounds.c - where values belong in sorted rows: LowerBound and UpperBound, by
  * binary search, and the element that would be n-th if a row were sorted:
- * NthElement, by what is below or above a pivot.
+ * NthElement (quickselect.h).
  *
  * Halves are searched as floats.
  */
 #include "common/base/alloc.h"
-#include "common/base/entropy.h"
 #include "common/base/half.h"
-#include "common/base/min.h"
-#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
-#include "kernels/vector/simd.h"
-
-#include <string.h>
+#include "kernels/reduce/quickselect.h"
 
 /* ---- LowerBound, UpperBound ---------------------------------------------- */
 
@@ -153,153 +148,7 @@ struct nth {
     const void *x;
     void *y;
     int64_t length, n;
-    void *room; /* for a row */
 };
-
-/* After so many a row may be one that is made to be slow to select from. */
-#define ROUNDS 64
-#define SAMPLE 16 /* elements, from which a pivot is taken */
-/* Elements between two looks at whether the step has ended. */
-#define SELECT_PIECE (1 << 20)
-
-/* A number below `end` that whoever made the row cannot foresee. */
-static int64_t any_of(uint64_t *random, int64_t end)
-{
-    if (*random == 0)
-        *random = tfd_entropy_id();
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    return (int64_t)(*random % (uint64_t)end);
-}
-
-#define TFD_SELECT static inline __attribute__((always_inline))
-
-/* Quickselect: what is below a pivot and what is not above it is counted, in
- * vectors, and then only the side that is wanted is copied, without a branch.
- * The pivot is the element of a sample whose place in it is like that of the
- * one looked for, and so exact where the sample is all there is. */
-#define SELECT(name, T, C)                                                     \
-    struct pivot_##name {                                                      \
-        const T *x;                                                            \
-        T pivot;                                                               \
-        bool above; /* those are kept, else those below */                     \
-        T *kept;                                                               \
-        int64_t below, upto, count;                                            \
-    };                                                                         \
-    TFD_SELECT void count_##name(struct pivot_##name *s, int64_t begin,        \
-                                 int64_t end)                                  \
-    {                                                                          \
-        const T *x = s->x;                                                     \
-        const T pivot = s->pivot;                                              \
-        C below = 0, upto = 0;                                                 \
-                                                                               \
-        for (int64_t i = begin; i < end; i++) {                                \
-            below += x[i] < pivot;                                             \
-            upto += !(pivot < x[i]);                                           \
-        }                                                                      \
-        s->below += below;                                                     \
-        s->upto += upto;                                                       \
-    }                                                                          \
-    TFD_SELECT void keep_##name(struct pivot_##name *s, int64_t begin,         \
-                                int64_t end)                                   \
-    {                                                                          \
-        const T pivot = s->pivot;                                              \
-        T *to = s->kept + s->count;                                            \
-                                                                               \
-        if (s->above)                                                          \
-            for (int64_t i = begin; i < end; i++) {                            \
-                const T x = s->x[i];                                           \
-                                                                               \
-                *to = x;                                                       \
-                to += pivot < x;                                               \
-            }                                                                  \
-        else                                                                   \
-            for (int64_t i = begin; i < end; i++) {                            \
-                const T x = s->x[i];                                           \
-                                                                               \
-                *to = x;                                                       \
-                to += x < pivot;                                               \
-            }                                                                  \
-        s->count = to - s->kept;                                               \
-    }                                                                          \
-    /* Of a sample the last one that has at most n below it; what is missing   \
-     * is taken for the largest. */                                            \
-    TFD_SELECT int choose_##name(T own[SAMPLE], int64_t count, int64_t n)      \
-    {                                                                          \
-        int best = 0, most = -1;                                               \
-        T largest = own[0];                                                    \
-                                                                               \
-        for (int64_t i = 1; i < count; i++)                                    \
-            largest = largest < own[i] ? own[i] : largest;                     \
-        for (int64_t i = count; i < SAMPLE; i++)                               \
-            own[i] = largest;                                                  \
-        _Pragma("GCC unroll 1") for (int i = 0; i < SAMPLE; i++)               \
-        {                                                                      \
-            C rank = 0;                                                        \
-                                                                               \
-            for (int j = 0; j < SAMPLE; j++)                                   \
-                rank += own[j] < own[i];                                       \
-            best = rank <= n && rank > most ? i : best;                        \
-            most = rank <= n && rank > most ? (int)rank : most;                \
-        }                                                                      \
-        return best;                                                           \
-    }                                                                          \
-    TFD_SELECT T pivot_of_##name(const T *x, int64_t length, int64_t n)        \
-    {                                                                          \
-        const bool all = length <= SAMPLE;                                     \
-        const int64_t step = all ? 1 : (length - 1) / (SAMPLE - 1);            \
-        const int64_t count = all ? length : SAMPLE;                           \
-        T own[SAMPLE] = {0};                                                   \
-                                                                               \
-        for (int64_t i = 0; i < count; i++)                                    \
-            own[i] = x[step * i];                                              \
-        return x[step *                                                        \
-                 choose_##name(own, count, all ? n : n * SAMPLE / length)];    \
-    }                                                                          \
-    /* `kept` has room for what is below or above any element. */              \
-    TFD_SELECT T nth_of_##name(const T *x, int64_t length, int64_t n, T *kept) \
-    {                                                                          \
-        uint64_t random = 0;                                                   \
-                                                                               \
-        for (int round = 0;; round++) {                                        \
-            const T pivot = round < ROUNDS || length <= SAMPLE                 \
-                                ? pivot_of_##name(x, length, n)                \
-                                : x[any_of(&random, length)];                  \
-            struct pivot_##name s = {.x = x, .pivot = pivot};                  \
-                                                                               \
-            if (length <= SAMPLE || tfd_halted())                              \
-                return pivot;                                                  \
-            for (int64_t i = 0; i < length; i += SELECT_PIECE)                 \
-                count_##name(&s, i, tfd_min(i + SELECT_PIECE, length));        \
-            if (n >= s.below && n < s.upto)                                    \
-                return pivot;                                                  \
-            s.above = n >= s.upto;                                             \
-            s.kept = kept;                                                     \
-            for (int64_t i = 0; i < length && !tfd_halted();                   \
-                 i += SELECT_PIECE)                                            \
-                keep_##name(&s, i, tfd_min(i + SELECT_PIECE, length));         \
-            n -= s.above ? s.upto : 0;                                         \
-            length = s.above ? length - s.upto : s.below;                      \
-            x = kept;                                                          \
-        }                                                                      \
-    }                                                                          \
-    TFD_SIMD_LOOP(select_##name)                                               \
-    {                                                                          \
-        const struct nth *s = arg;                                             \
-        const T *x = s->x;                                                     \
-                                                                               \
-        for (int64_t row = begin; row < end; row++)                            \
-            ((T *)s->y)[row] =                                                 \
-                nth_of_##name(x + row * s->length, s->length, s->n, s->room);  \
-    }                                                                          \
-    TFD_SIMD_CLONES(select_##name)
-
-/* The type, and a signed one of its size to count in. */
-SELECT(FLOAT, float, int32_t)
-SELECT(DOUBLE, double, int64_t)
-SELECT(INT32, int32_t, int32_t)
-SELECT(INT64, int64_t, int64_t)
 
 /* In the order of signed numbers, and back. */
 #define LOWERED(x) ((uint64_t)(x) ^ UINT64_C(1) << 63)
@@ -320,14 +169,14 @@ SELECT(INT64, int64_t, int64_t)
                             "OOM when selecting from %lld elements",       \
                             (long long)s.length);                          \
         for (int64_t row = begin; row < end; row++, x += s.length) {       \
-            struct nth one = {x, &found, s.length, s.n, wide};             \
+            const V *from = (const V *)(const void *)x;                    \
                                                                            \
             if (TFD_##name != TFD_##WIDE) {                                \
                 for (int64_t i = 0; i < s.length; i++)                     \
                     wide[i] = (V)TO(x[i]);                                 \
-                one.x = wide;                                              \
+                from = wide;                                               \
             }                                                              \
-            select_##WIDE(&one, 0, 1);                                     \
+            found = tfd_quickselect_##WIDE(from, s.length, s.n, wide);     \
             ((T *)s.y)[row] = FROM(found);                                 \
         }                                                                  \
         tfd_buffer_unref(room);                                            \
