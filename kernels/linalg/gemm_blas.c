@@ -3,13 +3,15 @@
  *
  * Two cases are not left to a gemm: products so small that its set-up costs
  * more than the arithmetic, and products with a vector, where gemv reads the
- * matrix once at memory speed and gemm would first copy it.  Large products of
+ * matrix once at memory speed and gemm would first copy it; small matrices by
+ * the gemv of kernels/vector/gemv.h.  Large products of
  * floats go to oneDNN, which uses the wide registers that OpenBLAS may have
  * been told not to; where it is not installed, to OpenBLAS as everything else.
  */
 #include "kernels/linalg/gemm.h"
 #include "kernels/linalg/dnnl.h"
 
+#include "kernels/vector/gemv.h"
 #include "kernels/vector/simd.h"
 
 #include <cblas.h>
@@ -82,6 +84,23 @@ static bool is_small(const struct tfd_gemm *g)
 
 /* C has one row: c = op(B)' * a.  One column: c = op(A) * b.  The step of a
  * vector is 1 or the distance of its rows. */
+#define VECTOR_ROWS(T)                                                   \
+    static bool rows_##T(const struct tfd_gemm *g)                       \
+    {                                                                    \
+        if (g->m == 1 && !g->transpose_b)                                \
+            return tfd_gemv_##T(g->b, g->ldb, g->a,                      \
+                                g->transpose_a ? g->lda : 1, g->k, g->n, \
+                                g->add, g->c);                           \
+        if (g->n == 1 && g->transpose_a && g->ldc == 1)                  \
+            return tfd_gemv_##T(g->a, g->lda, g->b,                      \
+                                g->transpose_b ? 1 : g->ldb, g->k, g->m, \
+                                g->add, g->c);                           \
+        return false;                                                    \
+    }
+
+VECTOR_ROWS(float)
+VECTOR_ROWS(double)
+
 #define VECTOR(T, gemv)                                                       \
     static bool vector_##T(const struct tfd_gemm *g)                          \
     {                                                                         \
@@ -114,7 +133,8 @@ VECTOR(double, cblas_dgemv)
     {                                                                         \
         if (is_small(g))                                                      \
             small_##T(g);                                                     \
-        else if (!vector_##T(g) && !other(g) && !tfd_gemm_tiles(g))           \
+        else if (!rows_##T(g) && !vector_##T(g) && !other(g) &&               \
+                 !tfd_gemm_tiles(g))                                          \
             gemm(CblasRowMajor, trans(g->transpose_a), trans(g->transpose_b), \
                  (int)g->m, (int)g->n, (int)g->k, 1, g->a, (int)g->lda, g->b, \
                  (int)g->ldb, g->add, g->c, (int)g->ldc);                     \

@@ -243,8 +243,53 @@ static void test_tiles_leave_what_is_not_for_them(void **state)
         assert_false(tfd_gemm_tiles(&others[i]));
 }
 
-/* Sides around vectors, tiles and panels, pairs and an odd one, an A that is
- * taken in several blocks. */
+/* Every number of columns up to twice what gemv.h sums at once, rows below
+ * and above what it takes. */
+static void test_vectors_of_every_length(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n <= 260; n++)
+        for (int flags = 0; flags < 4; flags++) {
+            const int64_t k = n % 17 == 0 ? 700 : 1 + 301 / n;
+
+            compare_with_loops(TFD_FLOAT, 1, n, k, flags & 1, flags & 2);
+            compare_with_loops(TFD_FLOAT, n, 1, k, flags & 1, flags & 2);
+            compare_with_loops(TFD_DOUBLE, 1, n, k, flags & 1, flags & 2);
+            compare_with_loops(TFD_DOUBLE, n, 1, k, flags & 1, flags & 2);
+        }
+}
+
+/* `add` to what is there, which nothing lies beside that is touched. */
+static void test_vectors_are_added(void **state)
+{
+    double b[40 * 21], x[40], y[23], want[21];
+
+    (void)state;
+    for (int i = 0; i < 40 * 21; i++)
+        b[i] = noise(i);
+    for (int n = 1; n <= 21; n++)
+        for (int add = 0; add < 2; add++) {
+            const struct tfd_gemm g = {TFD_DOUBLE, false, false, add, 1,  n, 40,
+                                       x,          b,     &y[1], 40,  21, n};
+
+            for (int i = 0; i < 40; i++)
+                x[i] = noise(i + n);
+            for (int j = 0; j < 23; j++)
+                y[j] = j;
+            for (int j = 0; j < n; j++) {
+                want[j] = add ? j + 1 : 0;
+                for (int i = 0; i < 40; i++)
+                    want[j] += x[i] * b[i * 21 + j];
+            }
+            assert_true(tfd_gemm_blas(&g));
+            for (int j = 0; j < n; j++)
+                assert_true(krig_near(y[1 + j], want[j], 1e-12));
+            assert_true(y[0] == 0 && y[n + 1] == n + 1);
+        }
+}
+
+/* Sides around vectors, tiles and panels, pairs and an odd one, an A that
+ * is taken in several blocks. */
 static void test_bfloat16_agrees_with_the_loops(void **state)
 {
     static const int64_t sizes[][3] = {
@@ -305,6 +350,8 @@ int main(void)
         cmocka_unit_test(test_blas_agrees_with_the_loops),
         cmocka_unit_test(test_tiles_agree_with_the_loops),
         cmocka_unit_test(test_tiles_leave_what_is_not_for_them),
+        cmocka_unit_test(test_vectors_of_every_length),
+        cmocka_unit_test(test_vectors_are_added),
         cmocka_unit_test(test_bfloat16_agrees_with_the_loops),
         cmocka_unit_test(test_bfloat16_adds_nothing),
         cmocka_unit_test(test_blas_leaves_what_it_does_not_know),
