@@ -18,8 +18,8 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/core/outputs.h"
+#include "kernels/layout/chosen_rows.h"
 #include "kernels/layout/lines.h"
-#include "kernels/layout/rows.h"
 
 #include <string.h>
 
@@ -137,57 +137,25 @@ static void take_rows(const struct rows *rows, int64_t begin, int64_t end)
     }
 }
 
-#define FAR_SIZE \
-    (10 << 20) /* a result that caches do not hold with its sides */
-#define PAST_SIZE \
-    (24 << 20)        /* one that is better written past the last cache */
-#define ROWS_AHEAD 16 /* one is moved while another is fetched */
-#define FETCH_SIZE_MAX 512
-#define LINE_SIZE 64
-
-static inline const char *chosen_row(const struct rows *rows, int64_t i,
-                                     size_t size)
+/* The same where the conditions are a vector. */
+static void take_listed(const struct rows *rows, int64_t begin, int64_t end)
 {
     const struct row *r = &rows->row;
     const struct tfd_broadcast *p = rows->plan;
-    const int side = r->c[i * p->step[0][0]] ? 1 : 2;
+    const size_t size = tfd_dtype_size(r->dtype) * (size_t)p->row_size;
+    struct tfd_chosen_rows chosen = {
+        .c = r->c,
+        .yes = r->t,
+        .no = r->e,
+        .to = r->y,
+        .c_step = p->step[0][0],
+        .yes_step = p->step[1][0] ? size : 0,
+        .no_step = p->step[2][0] ? size : 0,
+        .size = size,
+        .count = p->rows,
+    };
 
-    return (const char *)(side == 1 ? r->t : r->e) +
-           (p->step[side][0] ? (size_t)i * size : 0);
-}
-
-/* take_rows() where the conditions are a vector.  Which side a row comes from
- * no processor foresees, so rows are fetched ahead where caches do not hold
- * them. */
-static void take_listed(const struct rows *rows, int64_t begin, int64_t end)
-{
-    const size_t size =
-        tfd_dtype_size(rows->row.dtype) * (size_t)rows->plan->row_size;
-    const size_t all = (size_t)rows->plan->rows * size;
-    const bool far = all >= FAR_SIZE;
-    const bool past =
-        all >= PAST_SIZE && tfd_rows_streams(all, rows->row.y, size);
-
-    for (int64_t i = begin; i < end; i++) {
-        const char *from = chosen_row(rows, i, size);
-        char *y = (char *)rows->row.y + (size_t)i * size;
-
-        if (far && i + ROWS_AHEAD < end) {
-            const char *next = chosen_row(rows, i + ROWS_AHEAD, size);
-
-            for (size_t at = 0; at < size && at < FETCH_SIZE_MAX;
-                 at += LINE_SIZE)
-                __builtin_prefetch(next + at);
-        }
-        if (from == y) /* the result may take an input's place */
-            continue;
-        if (past)
-            tfd_lines_stream(y, from, size);
-        else
-            memcpy(y, from, size);
-    }
-    if (past)
-        tfd_lines_end();
+    tfd_chosen_rows_take(&chosen, begin, end);
 }
 
 static void run_select_rows(void *arg, int64_t begin, int64_t end)

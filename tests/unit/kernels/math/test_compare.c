@@ -225,6 +225,95 @@ static void test_select_of_old_takes_rows(void **state)
     KRIG_CHECK(cases);
 }
 
+/* ---- Select beside a plain loop ------------------------------------------ */
+
+static bool chosen(int64_t i)
+{
+    return (i * 7 + i / 5) % 3 != 0;
+}
+
+/* Three inputs that are told apart by each byte.  width 0: a condition for
+ * every element, of which there are `count`; else one for every row. */
+static void fill_sides(const char *type, int64_t count, int64_t width)
+{
+    char text[3][64];
+
+    snprintf(text[0], sizeof(text[0]), "bool[%lld] 0", (long long)count);
+    for (int i = 1; i < 3; i++)
+        snprintf(text[i], sizeof(text[i]),
+                 width ? "%s[%lld,%lld] 0" : "%s[%lld] 0", type,
+                 (long long)count, (long long)width);
+    for (int i = 0; i < 3; i++)
+        krig.in[i] = krig_tensor(text[i]);
+    krig.in_count = 3;
+    for (int64_t i = 0; i < count; i++)
+        ((tfd_bool *)tfd_tensor_data(&krig.in[0]))[i] = chosen(i);
+}
+
+static void fill_bytes(int64_t size)
+{
+    for (int side = 1; side < 3; side++) {
+        unsigned char *x = tfd_tensor_data(&krig.in[side]);
+
+        for (int64_t i = 0; i < size; i++)
+            x[i] = (unsigned char)(i * 13 / 8 + i / 509 + side * 101);
+    }
+}
+
+static void compare_sides(const char *type, int64_t count, int64_t width,
+                          int mode)
+{
+    const struct krig_case c = {"Select", "", {0}, {0}};
+    int64_t size, row;
+    unsigned char *kept[3];
+
+    fill_sides(type, count, width);
+    size = (int64_t)tfd_dtype_size(krig.in[1].dtype) *
+           tfd_tensor_elements(&krig.in[1]);
+    row = size / count;
+    fill_bytes(size);
+    for (int side = 1; side < 3; side++) { /* a result may take its place */
+        kept[side] = malloc((size_t)size);
+        assert_non_null(kept[side]);
+        memcpy(kept[side], tfd_tensor_data(&krig.in[side]), (size_t)size);
+    }
+    assert_int_equal(krig_run(&c, mode), TFD_OK);
+    for (int64_t i = 0; i < count; i++)
+        assert_memory_equal((char *)tfd_tensor_data(&krig.out[0]) + i * row,
+                            kept[chosen(i) ? 1 : 2] + i * row, (size_t)row);
+    krig_end();
+    free(kept[1]);
+    free(kept[2]);
+}
+
+static void test_rows_of_every_width_are_chosen(void **state)
+{
+    static const int64_t widths[] = {1,   3,    31,   32,   33,   63,  64,  65,
+                                     127, 128,  129,  255,  256,  257, 319, 320,
+                                     511, 1000, 2047, 2048, 2049, 5000};
+
+    (void)state;
+    for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++)
+        for (int mode = 0; mode < KRIG_ALL; mode++) {
+            compare_sides("uint8", 1, widths[w], mode);
+            compare_sides("uint8", 23, widths[w], mode);
+            compare_sides("float", 24, widths[w], mode);
+        }
+}
+
+/* More than caches hold is written past them. */
+static void test_a_large_choice(void **state)
+{
+    static const char *const types[] = {"uint8", "half", "float", "double"};
+    static const int64_t sizes[] = {1, 2, 4, 8};
+
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        compare_sides(types[t], (12 << 20) / sizes[t] + 1237, 0, KRIG_SHARED);
+        compare_sides(types[t], (12 << 20) / sizes[t] + 1, 0, KRIG_PIECES);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +322,8 @@ int main(void)
         cmocka_unit_test(test_approximately_equal),
         cmocka_unit_test(test_select_broadcasts),
         cmocka_unit_test(test_select_of_old_takes_rows),
+        cmocka_unit_test(test_rows_of_every_width_are_chosen),
+        cmocka_unit_test(test_a_large_choice),
     };
 
     return cmocka_run_group_tests_name("compare", tests, krig_setup,
