@@ -182,6 +182,9 @@ static void run_select_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
+/* A nearest cache holds it, both its sides, and both of the next. */
+#define PAST_BLOCK_SIZE 4096
+
 /* One row of all, past the caches: block by block (lines.h). */
 static void choose_past(void *arg, int64_t begin, int64_t end)
 {
@@ -189,7 +192,7 @@ static void choose_past(void *arg, int64_t begin, int64_t end)
     const struct rows *rows = arg;
     const struct row *r = &rows->row;
     const int64_t size = (int64_t)tfd_dtype_size(r->dtype);
-    const int64_t most = TFD_LINES_SIZE / size;
+    const int64_t most = PAST_BLOCK_SIZE / size;
 
     for (int64_t i = begin; i < end; i += most) {
         const int64_t n = end - i < most ? end - i : most;
@@ -200,6 +203,13 @@ static void choose_past(void *arg, int64_t begin, int64_t end)
         some.t = (const char *)r->t + i * r->t_step * size;
         some.e = (const char *)r->e + i * r->e_step * size;
         some.y = tfd_lines_block(place, y);
+        if (n < end - i) {
+            tfd_lines_fetch(some.c + n, n);
+            tfd_lines_fetch((const char *)some.t + n * size,
+                            r->t_step * n * size);
+            tfd_lines_fetch((const char *)some.e + n * size,
+                            r->e_step * n * size);
+        }
         rows->loop(&some, 0, n);
         tfd_lines_put(y, some.y, n * size);
     }
