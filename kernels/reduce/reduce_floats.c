@@ -138,6 +138,12 @@ struct halves {
         (out).high = __builtin_convertvector(two, half_double);              \
     } while (0)
 
+/* So that a loop stays one, whose loads go over memory line by line: that is
+ * what a processor's prefetcher for its first cache looks for.  Where a
+ * compiler unrolls it whole, or puts loads in an order of its own, 64,000
+ * doubles from a second cache take 3.2 us in place of 2.0 (Zen 5). */
+#define NOT_KNOWN(count) __asm__("" : "+r"(count))
+
 /* ---- Runs and rows ------------------------------------------------------- */
 
 /* n elements from x, of type E and folded as T, into one double.  TERM: of an
@@ -173,6 +179,7 @@ struct halves {
     {                                                                   \
         long_##T v[LONGS], in;                                          \
                                                                         \
+        NOT_KNOWN(steps);                                               \
         for (int i = 0; i < LONGS; i++) {                               \
             LONG_##E(long_##T, in, x, i);                               \
             v[i] = TERM(in);                                            \
@@ -195,6 +202,7 @@ struct halves {
     {                                                                   \
         half_##T v[HALVES], in, low, high;                              \
                                                                         \
+        NOT_KNOWN(steps);                                               \
         for (int i = 0; i < HALVES; i++) {                              \
             HALF_##E(half_##T, in, x, i);                               \
             v[i] = TERM(in);                                            \
@@ -212,7 +220,7 @@ struct halves {
         return x + LONGS * PER_LONG(T);                                 \
     }                                                                   \
                                                                         \
-    /* Of most rows the first of `all` is all there is. */              \
+    /* Of most rows one of `all` is all there is. */                    \
     TFD_FOLD_INLINE const E *all_whole_##id(const E *x, int64_t rest,   \
                                             half_double *ends)          \
     {                                                                   \
@@ -220,15 +228,16 @@ struct halves {
                            FIRST, FIRST, FIRST, FIRST};                 \
         long_double wide;                                               \
                                                                         \
-        if (rest > 0)                                                   \
-            x = whole_##id(x, rest < (STEPS) ? rest : (STEPS), &all);   \
-        *ends = JOIN(LOW_HALF(all), HIGH_HALF(all));                    \
-        if (rest <= (STEPS))                                            \
+        if (rest <= (STEPS)) {                                          \
+            if (rest > 0)                                               \
+                x = whole_##id(x, rest, &all);                          \
+            *ends = JOIN(LOW_HALF(all), HIGH_HALF(all));                \
             return x;                                                   \
+        }                                                               \
         wide = all;                                                     \
-        for (rest -= (STEPS); rest > 0; rest -= (STEPS)) {              \
-            x = whole_##id(x, rest < (STEPS) ? rest : (STEPS), &all);   \
-            wide = WIDE(wide, all, long);                               \
+        for (int64_t left = rest; left > 0; left -= (STEPS)) {          \
+            x = whole_##id(x, left < (STEPS) ? left : (STEPS), &all);   \
+            wide = left == rest ? all : WIDE(wide, all, long);          \
         }                                                               \
         *ends = JOIN(LOW_HALF(wide), HIGH_HALF(wide));                  \
         return x;                                                       \
