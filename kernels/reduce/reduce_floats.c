@@ -27,12 +27,15 @@
 
 /* A product of doubles that is no float any more becomes 0 before it is no
  * normal number, either: those take a processor a hundred times as long.  All
- * bits of NOT_TINY are set where a's exponent is not below 2^-830; compilers
- * make vectors of this, but not of comparisons. */
-#define EXPONENT(a, bits) (((bits)(a) << 1) >> 53)
-#define NOT_TINY(a, bits) (((EXPONENT(a, bits) - (1023 - 830)) >> 63) - 1)
-#define MUL_WIDE(a, b, size) \
-    ((size##_double)((size##_bits)(a)&NOT_TINY(a, size##_bits)) * (b))
+ * bits of TINY are set where a's exponent is below 2^-830; compilers make
+ * vectors of this, but not of comparisons.  Both products are made, so that
+ * what waits for `a` is one of them and then a choice. */
+#define TINY_LEAST ((int64_t)(1023 - 830) << 52)
+#define TINY(a, size) \
+    ((size##_bits)((((size##_ints)(a)&INT64_MAX) - TINY_LEAST) >> 63))
+#define MUL_WIDE(a, b, size)                                       \
+    ((size##_double)((~TINY(a, size) & (size##_bits)((a) * (b))) | \
+                     (TINY(a, size) & (size##_bits)(0 * (b)))))
 
 #define SQUARE(x) ((x) * (x))
 #define ADD(a, b) ((a) + (b))
@@ -51,9 +54,11 @@
 typedef float long_float __attribute__((vector_size(LONG_BYTES)));
 typedef double long_double __attribute__((vector_size(LONG_BYTES)));
 typedef uint64_t long_bits __attribute__((vector_size(LONG_BYTES)));
+typedef int64_t long_ints __attribute__((vector_size(LONG_BYTES)));
 typedef float half_float __attribute__((vector_size(LONG_BYTES / 2)));
 typedef double half_double __attribute__((vector_size(LONG_BYTES / 2)));
 typedef uint64_t half_bits __attribute__((vector_size(LONG_BYTES / 2)));
+typedef int64_t half_ints __attribute__((vector_size(LONG_BYTES / 2)));
 typedef float quarter_float __attribute__((vector_size(LONG_BYTES / 4)));
 
 /* bfloat16, which are the upper halves of floats, two to a word. */
