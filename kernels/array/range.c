@@ -138,29 +138,47 @@ struct job {
     int64_t block;     /* of them between two looks at halt.h */
 };
 
-/* Values are computed in C.  Integers wrap where TensorFlow would have
- * overflowed: the count keeps them in range.  A number below 2^31 is a float in
- * every vector unit, a longer one only in the newest. */
-#define NUMBERS(name, T, C, FIELD, STORE)                                     \
-    TFD_SIMD_LOOP(put_##name)                                                 \
-    {                                                                         \
-        const struct job *j = arg;                                            \
-        const C start = (C)j->r.FIELD##_start, delta = (C)j->r.FIELD##_delta; \
-        T *y = j->y;                                                          \
-                                                                              \
-        if (end <= INT32_MAX)                                                 \
-            for (int32_t i = (int32_t)begin; i < (int32_t)end; i++)           \
-                y[i] = STORE(start + (C)i * delta);                           \
-        else                                                                  \
-            for (int64_t i = begin; i < end; i++)                             \
-                y[i] = STORE(start + (C)i * delta);                           \
-    }                                                                         \
-    TFD_SIMD_CLONES(put_##name)                                               \
-                                                                              \
-    static enum tfd_code range_##name(struct tfd_kctx *k,                     \
-                                      struct tfd_status *st)                  \
-    {                                                                         \
-        return put_numbers(k, put_##name, st);                                \
+/* Integers wrap where TensorFlow would have overflowed: the count keeps them in
+ * range.  So each is the one before and delta, which takes no multiplication.
+ */
+#define INTEGERS(name, T, C)                                  \
+    TFD_SIMD_LOOP(put_##name)                                 \
+    {                                                         \
+        const struct job *j = arg;                            \
+        const C delta = (C)j->r.int_delta;                    \
+        C value = (C)j->r.int_start + (C)begin * delta;       \
+        T *y = j->y;                                          \
+                                                              \
+        for (int64_t i = begin; i < end; i++, value += delta) \
+            y[i] = (T)value;                                  \
+    }                                                         \
+    TFD_SIMD_CLONES_WIDE(put_##name)                          \
+    RANGE_KERNEL(name)
+
+/* Values are computed in C.  A number below 2^31 is a float in every vector
+ * unit, a longer one only in the newest. */
+#define FLOATS(name, T, C, STORE)                                         \
+    TFD_SIMD_LOOP(put_##name)                                             \
+    {                                                                     \
+        const struct job *j = arg;                                        \
+        const C start = (C)j->r.float_start, delta = (C)j->r.float_delta; \
+        T *y = j->y;                                                      \
+                                                                          \
+        if (end <= INT32_MAX)                                             \
+            for (int32_t i = (int32_t)begin; i < (int32_t)end; i++)       \
+                y[i] = STORE(start + (C)i * delta);                       \
+        else                                                              \
+            for (int64_t i = begin; i < end; i++)                         \
+                y[i] = STORE(start + (C)i * delta);                       \
+    }                                                                     \
+    TFD_SIMD_CLONES(put_##name)                                           \
+    RANGE_KERNEL(name)
+
+#define RANGE_KERNEL(name)                                   \
+    static enum tfd_code range_##name(struct tfd_kctx *k,    \
+                                      struct tfd_status *st) \
+    {                                                        \
+        return put_numbers(k, put_##name, st);               \
     }
 
 static void put_blocks(void *arg, int64_t begin, int64_t end)
@@ -189,12 +207,12 @@ static enum tfd_code put_numbers(struct tfd_kctx *k, tfd_range_fn *put,
 }
 
 #define AS_IS(x) (x)
-NUMBERS(int32, int32_t, uint32_t, int, (int32_t))
-NUMBERS(int64, int64_t, uint64_t, int, (int64_t))
-NUMBERS(float, float, float, float, AS_IS)
-NUMBERS(double, double, double, float, AS_IS)
-NUMBERS(half, tfd_half, float, float, tfd_half_from_float)
-NUMBERS(bfloat16, tfd_bfloat16, float, float, tfd_bfloat16_from_float)
+INTEGERS(int32, int32_t, uint32_t)
+INTEGERS(int64, int64_t, uint64_t)
+FLOATS(float, float, float, AS_IS)
+FLOATS(double, double, double, AS_IS)
+FLOATS(half, tfd_half, float, tfd_half_from_float)
+FLOATS(bfloat16, tfd_bfloat16, float, tfd_bfloat16_from_float)
 
 static enum tfd_code vector_shape(struct tfd_shape_ctx *s,
                                   struct tfd_status *st)
