@@ -7,6 +7,7 @@
 #include "common/base/variant.h"
 #include "kernels/layout/box.h"
 #include "kernels/layout/box_runs.h"
+#include "kernels/vector/simd.h"
 
 #include <string.h>
 
@@ -181,6 +182,37 @@ enum tfd_code tfd_elements_fill(enum tfd_dtype dtype, void *dst,
     return TFD_OK;
 }
 
+/* What a second cache holds is cleared by stores of whole lines where the
+ * processor has them: memset() is one instruction from 2 KiB on, which takes
+ * half as long again for these (Zen 5: 512 KB in 3.0 us in place of 2.0), but
+ * no longer for what lies farther. */
+#define NEAR_SIZE_MIN 2048
+#define NEAR_SIZE_MAX (768 << 10)
+#define LINE_SIZE 64
+
+TFD_SIMD_LOOP(clear_words)
+{
+    uint64_t *to = arg, zero = 0;
+
+    __asm__("" : "+r"(zero)); /* or the compiler would call memset() */
+    for (int64_t i = begin; i < end; i++)
+        to[i] = zero;
+}
+TFD_SIMD_CLONES_WIDE(clear_words)
+
+static void clear_bytes(void *to, size_t size)
+{
+    const size_t whole = size / LINE_SIZE * LINE_SIZE;
+
+    if (size < NEAR_SIZE_MIN || size > NEAR_SIZE_MAX ||
+        (uintptr_t)to % LINE_SIZE || !tfd_simd_has_avx512()) {
+        tfd_halt_clear(to, size);
+        return;
+    }
+    clear_words(to, 0, (int64_t)(whole / sizeof(uint64_t)));
+    memset((char *)to + whole, 0, size - whole);
+}
+
 void tfd_elements_zero(enum tfd_dtype dtype, void *dst, int64_t n)
 {
     struct tfd_tstring *strings = dst;
@@ -192,7 +224,7 @@ void tfd_elements_zero(enum tfd_dtype dtype, void *dst, int64_t n)
     if (!tfd_dtype_is_pod(dtype))
         return;
     if (n > 0)
-        tfd_halt_clear(dst, (size_t)n * size);
+        clear_bytes(dst, (size_t)n * size);
 }
 
 void tfd_elements_clear(const struct tfd_tensor *t)
