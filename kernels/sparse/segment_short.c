@@ -107,10 +107,28 @@ VECTOR(uint64_t, 4);
 /* b where the mask m has ones, a where it has zeros. */
 #define PICK(V, m, a, b) \
     (V)(((__typeof__(m))(b) & (m)) | ((__typeof__(m))(a) & ~(m)))
-/* As scatter_functions.h has them, NaN too. */
-#define ADD(V, a, b) ((a) + (b))
-#define MIN(V, a, b) PICK(V, (b) < (a), a, b)
-#define MAX(V, a, b) PICK(V, (b) > (a), a, b)
+#if defined(__x86_64__)
+/* In one instruction. */
+#define PICK_float_4(m, a, b) __builtin_ia32_blendvps(a, b, (float_4)(m))
+#define PICK_double_2(m, a, b) __builtin_ia32_blendvpd(a, b, (double_2)(m))
+#define PICK_double_4(m, a, b) __builtin_ia32_blendvpd256(a, b, (double_4)(m))
+#else
+#define PICK_float_4(m, a, b) PICK(float_4, m, a, b)
+#define PICK_double_2(m, a, b) PICK(double_2, m, a, b)
+#define PICK_double_4(m, a, b) PICK(double_4, m, a, b)
+#endif
+
+/* What a segment has with the row x, which begins it where `same` is zero: then
+ * x itself, whose bits no instruction of numbers may see, as threads compute
+ * without subnormal ones.  As scatter_functions.h has them, NaN too. */
+#define ADD_REAL(V, same, fold, x) PICK_##V(same, x, (fold) + (x))
+#define MIN_REAL(V, same, fold, x) \
+    PICK_##V(same, x, PICK_##V((x) < (fold), fold, x))
+#define MAX_REAL(V, same, fold, x) \
+    PICK_##V(same, x, PICK_##V((x) > (fold), fold, x))
+#define ADD(V, same, fold, x) (PICK(V, same, (V){0}, fold) + (x))
+#define MIN(V, same, fold, x) PICK(V, same, x, PICK(V, (x) < (fold), fold, x))
+#define MAX(V, same, fold, x) PICK(V, same, x, PICK(V, (x) > (fold), fold, x))
 
 #define LOAD_1(V, x) ((V){(x)[0]})
 #define LOAD_2(V, x) ((V){(x)[0], (x)[1]})
@@ -152,9 +170,8 @@ typedef void rows_fn(const struct tfd_segments *s,
                 const uint32_t same = b[k].same[i];                           \
                 const V value = whole ? LOAD_4(V, x[k] + i * (N))             \
                                       : LOAD_##N(V, x[k] + i * (N));          \
-                const V more = F(V, fold[k], value);                          \
                                                                               \
-                fold[k] = PICK(V, EACH_##words(same), value, more);           \
+                fold[k] = F(V, EACH_##words(same), fold[k], value);           \
                 if (whole) {                                                  \
                     FETCH(x[k] + i * (N));                                    \
                     *(V *)(y + b[k].at[i] * (N)) = fold[k];                   \
@@ -197,12 +214,12 @@ typedef void rows_fn(const struct tfd_segments *s,
     X(name, T, V, words, 2, F)            \
     X(name, T, V, words, 3, F)
 
-ROWS_4(FOLD_ROWS, sum_FLOAT, float, ADD)
-ROWS_4(FOLD_ROWS, min_FLOAT, float, MIN)
-ROWS_4(FOLD_ROWS, max_FLOAT, float, MAX)
-ROWS_3(FOLD_ROWS, sum_DOUBLE, double, ADD)
-ROWS_3(FOLD_ROWS, min_DOUBLE, double, MIN)
-ROWS_3(FOLD_ROWS, max_DOUBLE, double, MAX)
+ROWS_4(FOLD_ROWS, sum_FLOAT, float, ADD_REAL)
+ROWS_4(FOLD_ROWS, min_FLOAT, float, MIN_REAL)
+ROWS_4(FOLD_ROWS, max_FLOAT, float, MAX_REAL)
+ROWS_3(FOLD_ROWS, sum_DOUBLE, double, ADD_REAL)
+ROWS_3(FOLD_ROWS, min_DOUBLE, double, MIN_REAL)
+ROWS_3(FOLD_ROWS, max_DOUBLE, double, MAX_REAL)
 INT_ROWS(FOLD_ROWS, sum_INT32, uint32_t, uint32_t_4, 4, ADD)
 INT_ROWS(FOLD_ROWS, min_INT32, int32_t, int32_t_4, 4, MIN)
 INT_ROWS(FOLD_ROWS, max_INT32, int32_t, int32_t_4, 4, MAX)

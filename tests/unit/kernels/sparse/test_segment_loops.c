@@ -3,6 +3,7 @@
  * that adds in the order of the rows, to the bit: every width of row, segments
  * of all lengths, gaps between ids, wherever threads begin.
  */
+#include "common/base/denormals.h"
 #include "kernels/index/scatter_functions.h"
 #include "kernels/sparse/segment_loops.h"
 #include "tests/support/pieces.h"
@@ -189,6 +190,45 @@ static void many_segments_are(void **unused)
         }
 }
 
+/* Subnormal numbers, in threads that compute without such: what is alone in its
+ * segment is not computed with. */
+static void rows_alone_keep_their_bits(void **unused)
+{
+    static const enum tfd_segment_fold folds[] = {
+        TFD_SEGMENT_SUM, TFD_SEGMENT_MIN, TFD_SEGMENT_MAX, TFD_SEGMENT_PROD};
+    static const int64_t inner[] = {1, 2, 3, 4, 5, 16};
+    const uint64_t mode = tfd_denormals_get();
+    struct tfd_kctx k = {0};
+
+    (void)unused;
+    piece = ROWS;
+    for (int i = 0; i < ROWS; i++)
+        m.narrow[i] = i;
+    for (int at = 0; at < 2 * TFD_COUNT(folds) * TFD_COUNT(inner); at++) {
+        const int t = at % 2, f = at / 2 % TFD_COUNT(folds);
+        const size_t size = tfd_dtype_size(types[t].dtype);
+        const struct tfd_segments s = {
+            .ids = m.narrow,
+            .x = m.x,
+            .y = m.y,
+            .count = ROWS,
+            .inner = inner[at / 2 / TFD_COUNT(folds)],
+            .ids_type = TFD_INT32,
+            .dtype = types[t].dtype,
+            .empty = types[t].seven,
+        };
+
+        memset(m.x, 0, sizeof(m.x));
+        for (int64_t i = 0; i < ROWS * s.inner; i++)
+            ((unsigned char *)m.x)[(size_t)i * size] = (unsigned char)(i | 1);
+        tfd_denormals_set(mode | TFD_DENORMALS_FLUSH);
+        assert_int_equal(tfd_segment_fold_sorted(&k, folds[f], &s, NULL),
+                         TFD_OK);
+        tfd_denormals_set(mode);
+        assert_memory_equal(m.y, m.x, ROWS * (size_t)s.inner * size);
+    }
+}
+
 static void no_rows_are_no_segments(void **unused)
 {
     (void)unused;
@@ -259,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_are_folded_in_order),
         cmocka_unit_test(many_segments_are),
+        cmocka_unit_test(rows_alone_keep_their_bits),
         cmocka_unit_test(no_rows_are_no_segments),
         cmocka_unit_test(what_has_no_order_has_no_smallest),
         cmocka_unit_test(ids_that_fall_or_are_negative_are_seen),
