@@ -404,6 +404,8 @@ static void rows_by(const struct tfd_fold_whole *f, int64_t begin, int64_t end,
  * in memory: ROWS of them, before they go into accumulators. */
 #define STRIP(T) ((int64_t)(256 / sizeof(T)))
 #define FEW(T) (STRIP(T) / 4)
+/* Of wide rows, so that more of them is read in one go. */
+#define BROAD(T) (2 * STRIP(T))
 
 /* n is a constant: columns of the rows at x, whose first `skip` are in their
  * accumulators already. */
@@ -412,7 +414,7 @@ static void rows_by(const struct tfd_fold_whole *f, int64_t begin, int64_t end,
                                     int64_t rows, double *restrict acc, int n, \
                                     int64_t skip)                              \
     {                                                                          \
-        T a[STRIP(T)];                                                         \
+        T a[BROAD(T)];                                                         \
                                                                                \
         for (int j = 0; j < n; j++)                                            \
             a[j] = item_##id(x[j]);                                            \
@@ -447,6 +449,8 @@ static void rows_by(const struct tfd_fold_whole *f, int64_t begin, int64_t end,
             const int64_t rows = tfd_min(f->rows - r, ROWS);                   \
             int64_t j = begin;                                                 \
                                                                                \
+            for (; end - j >= BROAD(T); j += BROAD(T))                         \
+                strip_##id(x + j, s, rows, acc + j, BROAD(T), 0);              \
             for (; end - j >= STRIP(T); j += STRIP(T))                         \
                 strip_##id(x + j, s, rows, acc + j, STRIP(T), 0);              \
             for (; end - j >= few; j += few)                                   \
@@ -459,7 +463,7 @@ static void rows_by(const struct tfd_fold_whole *f, int64_t begin, int64_t end,
                     single_##id(x + j, s, rows, acc + j);                      \
         }                                                                      \
     }                                                                          \
-    TFD_SIMD_CLONES(columns_##id)
+    TFD_SIMD_CLONES_WIDE(columns_##id)
 
 /* Products, four rows at a time. */
 #define FOLD_FOURS(id, E, T, TERM, JOIN, WIDE, FIRST, STEPS, ROWS)             \
