@@ -1,9 +1,11 @@
 /*
  * conv_direct.c - see conv_gemm.h.
  *
- * Some pixels of y in a row, of 16 channels, are summed in registers: a number
- * of x goes into each of them, and is taken from where it lies.  The taps of a
- * window are told once for all of a row where they are alike.
+ * Some pixels of y in a row, of one or two vectors of channels, are summed in
+ * registers: a number of x goes into each of them, and is taken from where it
+ * lies.  The taps of a window are told once for all of a row where they are
+ * alike.  Of floats it is small images that are computed so, for which oneDNN
+ * has more to set up than to do.
  */
 #include "kernels/conv/conv_gemm.h"
 
@@ -19,13 +21,22 @@
 #define INLINE TARGET static inline __attribute__((always_inline))
 
 enum {
-    LANES = 8,
-    PIXELS = 6,       /* at a time */
+    PIXELS = 8,       /* at a time, of one vector */
+    WAYS = 4,         /* sums that a pixel's are parted into, if few */
+    PIXELS_TWO = 6,   /* of two, of which more would not stay in registers */
     TAPS_MAX = 128,   /* of a window */
     CHANNELS_MAX = 64 /* of y; a product of more has less to pack for each */
 };
 
 #define FLOPS_PER_NS 40
+
+/* Products of floats up to which this is faster: where no window reaches beyond
+ * the image, and where some do, which are summed alone.  oneDNN has its set-up
+ * once for all images; of more than one, rows need some pixels for this to be
+ * ahead of products of matrices, too. */
+#define FLOATS_MAX 600000
+#define FLOATS_EDGE_MAX 300000
+#define FLOATS_ROW_MIN 6
 
 /* The elements of a window that exist: offsets of their channels in x, from
  * where its volume begins, and in w. */
@@ -88,67 +99,124 @@ static void list_taps(const struct tfd_conv *c, const struct reach *plane,
 
 /* ---- Sums ---------------------------------------------------------------- */
 
-/* `pixels` neighbours of y, of `vectors` registers of channels each. */
-INLINE void sum_block(const struct tfd_conv *c, const struct taps *t,
-                      const double *x, const double *w, double *y,
-                      const int pixels, const int vectors)
+/* Of n pixels the next that are summed at a time: all, or most, or half, so
+ * that none is left alone. */
+static int64_t pixels_next(int64_t n, int64_t most)
 {
-    const int64_t step = c->column.stride * c->in_channels;
-    __m512d sum[PIXELS][2];
-
-    for (int p = 0; p < pixels; p++)
-        for (int v = 0; v < vectors; v++)
-            sum[p][v] = _mm512_setzero_pd();
-    for (int i = 0; i < t->count; i++) {
-        const double *from = x + t->x[i], *by = w + t->w[i];
-
-        for (int64_t n = c->in_channels; n > 0; n--, from++) {
-            __m512d weights[2];
-
-            for (int v = 0; v < vectors; v++)
-                weights[v] = _mm512_loadu_pd(by + v * LANES);
-            by += c->out_channels;
-            for (int p = 0; p < pixels; p++)
-                for (int v = 0; v < vectors; v++)
-                    sum[p][v] = _mm512_fmadd_pd(_mm512_set1_pd(from[p * step]),
-                                                weights[v], sum[p][v]);
-        }
-    }
-    for (int p = 0; p < pixels; p++)
-        for (int v = 0; v < vectors; v++)
-            _mm512_storeu_pd(y + p * c->out_channels + v * LANES, sum[p][v]);
+    return n <= most ? n : n < 2 * most ? (n + 1) / 2 : most;
 }
 
-/* n neighbours of y, whose taps are alike. */
-INLINE void sum_pixels(const struct tfd_conv *c, const struct taps *t,
-                       const double *x, const double *w, int64_t n, double *y,
-                       const int vectors)
-{
-    const int64_t step = c->column.stride * c->in_channels;
-
-    for (; n >= PIXELS && !tfd_halted(); n -= PIXELS) {
-        sum_block(c, t, x, w, y, PIXELS, vectors);
-        x += PIXELS * step;
-        y += PIXELS * c->out_channels;
+/* add_channel: of some pixels, one number of x each.
+ * sum_block: `pixels` neighbours of y, of `vectors` registers of channels each;
+ * of few, sums of each fourth or second channel, which need not wait for each
+ * other.
+ * sum_pixels: n neighbours of y, whose taps are alike. */
+#define SUMS(T, V, suffix, lanes)                                              \
+    INLINE void add_channel_##T(const T *from, int64_t step, const T *by,      \
+                                V sum[PIXELS][2], const int pixels,            \
+                                const int vectors)                             \
+    {                                                                          \
+        V weights[2];                                                          \
+                                                                               \
+        for (int v = 0; v < vectors; v++)                                      \
+            weights[v] = _mm512_loadu_##suffix(by + v * (lanes));              \
+        for (int p = 0; p < pixels; p++)                                       \
+            for (int v = 0; v < vectors; v++)                                  \
+                sum[p][v] = _mm512_fmadd_##suffix(                             \
+                    _mm512_set1_##suffix(from[p * step]), weights[v],          \
+                    sum[p][v]);                                                \
+    }                                                                          \
+                                                                               \
+    INLINE void sum_block_##T(const struct tfd_conv *c, const struct taps *t,  \
+                              const T *x, const T *w, T *y, const int pixels,  \
+                              const int vectors)                               \
+    {                                                                          \
+        const int64_t step = c->column.stride * c->in_channels;                \
+        const int64_t depth = c->in_channels, next = c->out_channels;          \
+        const int ways =                                                       \
+            pixels * vectors > WAYS / 2 ? 1 : WAYS / (pixels * vectors);       \
+        V sum[WAYS][PIXELS][2];                                                \
+                                                                               \
+        for (int i = 0; i < ways; i++)                                         \
+            for (int p = 0; p < pixels; p++)                                   \
+                for (int v = 0; v < vectors; v++)                              \
+                    sum[i][p][v] = _mm512_setzero_##suffix();                  \
+        for (int i = 0; i < t->count; i++) {                                   \
+            const T *from = x + t->x[i], *by = w + t->w[i];                    \
+            int64_t n = 0;                                                     \
+                                                                               \
+            for (; n + ways <= depth; n += ways, by += ways * next)            \
+                for (int j = 0; j < ways; j++)                                 \
+                    add_channel_##T(from + n + j, step, by + j * next, sum[j], \
+                                    pixels, vectors);                          \
+            for (; ways > 1 && n < depth; n++, by += next)                     \
+                add_channel_##T(from + n, step, by, sum[0], pixels, vectors);  \
+        }                                                                      \
+        for (int i = 1; i < ways; i++)                                         \
+            for (int p = 0; p < pixels; p++)                                   \
+                for (int v = 0; v < vectors; v++)                              \
+                    sum[0][p][v] =                                             \
+                        _mm512_add_##suffix(sum[0][p][v], sum[i][p][v]);       \
+        for (int p = 0; p < pixels; p++)                                       \
+            for (int v = 0; v < vectors; v++)                                  \
+                _mm512_storeu_##suffix(y + p * next + v * (lanes),             \
+                                       sum[0][p][v]);                          \
+    }                                                                          \
+                                                                               \
+    INLINE void sum_some_##T(const struct tfd_conv *c, const struct taps *t,   \
+                             const T *x, const T *w, T *y, int64_t pixels,     \
+                             const int vectors)                                \
+    {                                                                          \
+        switch (pixels) {                                                      \
+            BLOCK(T, 1)                                                        \
+            BLOCK(T, 2)                                                        \
+            BLOCK(T, 3)                                                        \
+            BLOCK(T, 4)                                                        \
+            BLOCK(T, 5)                                                        \
+            BLOCK(T, 6)                                                        \
+        default:                                                               \
+            if (vectors == 1 && pixels == PIXELS)                              \
+                sum_block_##T(c, t, x, w, y, PIXELS, vectors);                 \
+            else if (vectors == 1)                                             \
+                sum_block_##T(c, t, x, w, y, PIXELS - 1, vectors);             \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    INLINE void sum_pixels_##T(const struct tfd_conv *c, const struct taps *t, \
+                               const T *x, const T *w, int64_t n, T *y,        \
+                               const int vectors)                              \
+    {                                                                          \
+        const int64_t step = c->column.stride * c->in_channels;                \
+        const int64_t most = vectors == 1 ? PIXELS : PIXELS_TWO;               \
+                                                                               \
+        for (int64_t some; n > 0 && !tfd_halted(); n -= some) {                \
+            some = pixels_next(n, most);                                       \
+            sum_some_##T(c, t, x, w, y, some, vectors);                        \
+            x += some * step;                                                  \
+            y += some * c->out_channels;                                       \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    TARGET static void sum_channels_##T(const struct tfd_conv *c,              \
+                                        const struct taps *t, const T *x,      \
+                                        int64_t n, T *y)                       \
+    {                                                                          \
+        const T *w = c->w;                                                     \
+        int64_t o = 0;                                                         \
+                                                                               \
+        for (; o + 2 * (lanes) <= c->out_channels; o += 2 * (lanes))           \
+            sum_pixels_##T(c, t, x, w + o, n, y + o, 2);                       \
+        if (o < c->out_channels)                                               \
+            sum_pixels_##T(c, t, x, w + o, n, y + o, 1);                       \
     }
-    for (; n > 0 && !tfd_halted(); n--) {
-        sum_block(c, t, x, w, y, 1, vectors);
-        x += step;
-        y += c->out_channels;
-    }
-}
 
-TARGET static void sum_channels(const struct tfd_conv *c, const struct taps *t,
-                                const double *x, int64_t n, double *y)
-{
-    const double *w = c->w;
-    int64_t o = 0;
+#define BLOCK(T, pixels)                                 \
+    case pixels:                                         \
+        sum_block_##T(c, t, x, w, y, (pixels), vectors); \
+        break;
 
-    for (; o + 2 * LANES <= c->out_channels; o += 2 * LANES)
-        sum_pixels(c, t, x, w + o, n, y + o, 2);
-    if (o < c->out_channels)
-        sum_pixels(c, t, x, w + o, n, y + o, 1);
-}
+SUMS(float, __m512, ps, 16)
+SUMS(double, __m512d, pd, 8)
 
 /* ---- Rows of y ----------------------------------------------------------- */
 
@@ -163,24 +231,39 @@ static void direct_rows(void *arg, int64_t begin, int64_t end)
         const int64_t plane = begin / c->row.out;
         const struct reach of_plane = plane_reach(c, plane % planes);
         const struct reach row = reach_of(&c->row, begin % c->row.out);
-        const double *x =
-            (const double *)c->x + plane / planes * volume * c->in_channels;
-        double *y = (double *)c->y + begin * c->column.out * c->out_channels;
+        const int64_t x = plane / planes * volume * c->in_channels;
+        const int64_t y = begin * c->column.out * c->out_channels;
 
         for (int64_t i = 0, same; i < c->column.out; i += same) {
             same = alike(&c->column, i);
             list_taps(c, &of_plane, &row, i, &taps);
-            sum_channels(c, &taps, x, same, y + i * c->out_channels);
+            if (c->dtype == TFD_FLOAT)
+                sum_channels_float(c, &taps, (const float *)c->x + x, same,
+                                   (float *)c->y + y + i * c->out_channels);
+            else
+                sum_channels_double(c, &taps, (const double *)c->x + x, same,
+                                    (double *)c->y + y + i * c->out_channels);
         }
     }
+}
+
+static bool is_small(const struct tfd_conv *c)
+{
+    const bool inside = alike(&c->column, 0) == c->column.out;
+
+    return c->dtype == TFD_FLOAT &&
+           (c->batch == 1 || c->column.out >= FLOATS_ROW_MIN) &&
+           tfd_conv_products(c) * (double)c->batch <=
+               (inside ? FLOATS_MAX : FLOATS_EDGE_MAX);
 }
 
 static bool is_direct(const struct tfd_conv *c)
 {
     const int64_t planes = c->plane.size ? c->plane.size : 1;
+    const int lanes = c->dtype == TFD_FLOAT ? 16 : 8;
 
-    return c->dtype == TFD_DOUBLE && c->groups == 1 &&
-           c->out_channels % LANES == 0 && c->out_channels <= CHANNELS_MAX &&
+    return (c->dtype == TFD_DOUBLE || is_small(c)) && c->groups == 1 &&
+           c->out_channels % lanes == 0 && c->out_channels <= CHANNELS_MAX &&
            planes <= TAPS_MAX && c->row.size <= TAPS_MAX / planes &&
            c->column.size <= TAPS_MAX / planes / c->row.size &&
            planes * c->row.size * c->column.size > 1 && tfd_simd_has_avx512();

@@ -11,7 +11,7 @@
  * by w each thread sums its own share, and the sums are added at the end.
  *
  * A window of one element that moves by one is no copy: x is the matrix.  Few
- * channels of doubles need no matrix either (conv_direct.c).
+ * channels of doubles, or of small images, need none either (conv_direct.c).
  */
 #include "kernels/conv/conv_gemm.h"
 
@@ -207,7 +207,7 @@ enum tfd_code tfd_conv_forward(struct tfd_kctx *k, const struct tfd_conv *c,
 {
     struct task t = task_of(c);
 
-    if (tfd_conv_dnnl(k, TFD_CONV_FORWARD, c) || tfd_conv_direct(k, c))
+    if (tfd_conv_direct(k, c) || tfd_conv_dnnl(k, TFD_CONV_FORWARD, c))
         return TFD_OK;
     tfd_kctx_parallel(k, tiles_of(&t), cost_of_task(&t, t.tile), forward_tiles,
                       &t);

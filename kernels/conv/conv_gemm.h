@@ -55,7 +55,8 @@ static inline double tfd_conv_products(const struct tfd_conv *c)
 }
 
 /* Forward, of an image or a volume as it lies (conv_direct.c): few channels of
- * doubles.  False, and nothing is done: of others, or not on this processor. */
+ * doubles, and little work of floats.  False, and nothing is done: of others,
+ * or not on this processor. */
 bool tfd_conv_direct(struct tfd_kctx *k, const struct tfd_conv *c);
 
 tfd_conv_fn tfd_conv_forward;

@@ -269,6 +269,28 @@ static void test_results_of_loops(void **state)
         }
 }
 
+/* Small enough to be summed in registers where floats are: rows of every number
+ * of pixels that are summed at a time, odd channels, with and without edges. */
+static void test_small_images(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n <= 19; n++)
+        for (int64_t depth = 1; depth <= 7; depth++)
+            for (int edge = 0; edge < 2; edge++) {
+                const struct shape s = {
+                    .name = "small image",
+                    .row = {3, edge ? 3 : 1, 3, 1, 1, edge},
+                    .column = {n + 2, edge ? n + 2 : n, 3, 1, 1, edge},
+                    .batch = 1 + n % 2,
+                    .in_channels = depth,
+                    .out_channels = depth % 2 ? 16 : 48,
+                    .groups = 1};
+
+                check_shape(&s, TFD_CONV_FORWARD, TFD_FLOAT);
+                check_shape(&s, TFD_CONV_FORWARD, TFD_DOUBLE);
+            }
+}
+
 /* ---- Who computes -------------------------------------------------------- */
 
 /* Whether oneDNN does, alone or with so many threads. */
@@ -528,6 +550,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_of_loops),
+        cmocka_unit_test(test_small_images),
         cmocka_unit_test(test_what_onednn_is_given),
         cmocka_unit_test(test_bfloat16),
         cmocka_unit_test(test_what_onednn_is_not_given),
