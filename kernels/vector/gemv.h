@@ -2,9 +2,9 @@
  * gemv.h - a vector times a matrix, in AVX-512: y = x * B, the sum of B's rows,
  * each times its number of x.
  *
- * B's columns are summed in registers, from the first row to the last, so that
- * B is read once, in order, as fast as a cache gives it.  OpenBLAS, which adds
- * a few rows at a time to y in memory, is as fast where B comes from memory.
+ * B's columns are summed in registers, from the first row to the last, some
+ * hundred bytes of a row at a time.  OpenBLAS has more to set up, and is as
+ * fast from where B is larger than a few hundred KB.
  *
  * Threads: any; there is no state.
  */
