@@ -106,11 +106,63 @@ static void test_a_class_is_the_first_with_a_larger_sum(void **state)
     assert_int_equal(tfd_multinomial_find(sums, CLASSES, NAN), CLASSES);
 }
 
+#define SAMPLES 20000
+
+/* What SAMPLES samples are, of `counts` and `p`, which are one number or as
+ * many numbers as there are samples. */
+static void draw_binomial(const char *shape, const char *counts, const char *p,
+                          int mode, double *out)
+{
+    static const struct krig_case c = {.op = "StatelessRandomBinomial",
+                                       .attrs = "dtype=double"};
+
+    krig.in_count = 4;
+    krig.in[0] = krig_tensor(shape);
+    krig.in[1] = krig_tensor("int32[2] 5 7");
+    krig.in[2] = krig_tensor(counts);
+    krig.in[3] = krig_tensor(p);
+    assert_int_equal(krig_run(&c, mode), TFD_OK);
+    for (int64_t i = 0; i < SAMPLES; i++)
+        out[i] = krig_number(&krig.out[0], i, 0);
+    krig_end();
+}
+
+/* Samples of one distribution go many at once, and those of as many as there
+ * are samples one by one: both draw the same. */
+static void test_binomial_samples_at_once_are_those_alone(void **state)
+{
+    static const char *const numbers[][2] = {
+        {"40", "0.375"},     {"40", "0.625"},     {"20", "0.5"},
+        {"100000", "0.001"}, {"1000000", "0.25"}, {"1e12", "0.3"},
+        {"11", "0.9375"},    {"20.5", "0.5"},     {"1e18", "1e-10"},
+        {"10", "0.3"},       {"64", "0.1875"},    {"31", "0.34"}};
+    static double at_once[SAMPLES], alone[SAMPLES];
+    char shape[64], counts[64], p[64];
+
+    (void)state;
+    sprintf(shape, "int32[1] %d", SAMPLES);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        for (int mode = 0; mode <= KRIG_PIECES; mode += KRIG_PIECES) {
+            sprintf(counts, "double[%d] %s", SAMPLES, numbers[i][0]);
+            sprintf(p, "double[%d] %s", SAMPLES, numbers[i][1]);
+            draw_binomial(shape, counts, p, mode, alone);
+            sprintf(counts, "double[] %s", numbers[i][0]);
+            sprintf(p, "double[] %s", numbers[i][1]);
+            draw_binomial(shape, counts, p, mode, at_once);
+            for (int64_t j = 0; j < SAMPLES; j++)
+                if (at_once[j] != alone[j])
+                    fail_msg("%s %s, sample %d: %.17g, not %.17g",
+                             numbers[i][0], numbers[i][1], (int)j, at_once[j],
+                             alone[j]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_streams_are_those_of_tensorflow),
         cmocka_unit_test(test_what_cannot_be_drawn_is_refused),
+        cmocka_unit_test(test_binomial_samples_at_once_are_those_alone),
         cmocka_unit_test(test_a_class_is_the_first_with_a_larger_sum),
     };
 
