@@ -131,6 +131,13 @@ static bool makes_squares(const struct tfd_box *b, int d)
     return b->dim[d] >= least && b->dim[last] >= least;
 }
 
+/* Three of 8 bytes, columns of which lie one behind the other. */
+static bool are_thirds(const struct tfd_box *b, int d)
+{
+    return b->size == 8 && b->dim[d] == 3 && b->from[b->rank - 1] == 3 * 8 &&
+           b->dim[b->rank - 1] >= 8 && tfd_box_few_of(8);
+}
+
 /* The dimension along which elements to be read lie one after the other, if
  * it is not the last, and both make squares. */
 static int turned_with(const struct tfd_box *b)
@@ -142,24 +149,33 @@ static int turned_with(const struct tfd_box *b)
         return -1;
     for (int d = 0; d < last; d++)
         if (b->from[d] == b->size && makes_squares(b, d))
-            return d;
+            return are_thirds(b, d) ? -1 : d;
     return -1;
 }
 
-/* The same where there are too few along one of them, but not two, which a
+/* Too few along one of this dimension and the last, but not two, which a
  * vector holds several times. */
+static bool are_few(const struct tfd_box *b, int d)
+{
+    const int64_t least = tfd_box_turn_least(b->size), rows = b->dim[d],
+                  columns = b->dim[b->rank - 1];
+
+    if (b->size == 8)
+        return are_thirds(b, d);
+    return rows > 2 &&
+           (rows < least ? columns >= least : b->to[d] == columns * b->size);
+}
+
+/* The same as turned_with() where there are too few. */
 static int few_turned_with(const struct tfd_box *b)
 {
     const int last = b->rank - 1;
-    const int64_t least = tfd_box_turn_least(b->size);
 
     if (!tfd_box_few_of(b->size) || b->to[last] != b->size ||
         b->from[last] <= b->size || b->dim[last] < 3)
         return -1;
     for (int d = 0; d < last; d++)
-        if (b->from[d] == b->size && b->dim[d] > 2 &&
-            (b->dim[d] < least ? b->dim[last] >= least
-                               : b->to[d] == b->dim[last] * b->size))
+        if (b->from[d] == b->size && are_few(b, d))
             return d;
     return -1;
 }
@@ -295,7 +311,8 @@ static void choose_turns(struct plan *p, tfd_box_loop **loop)
     p->row = few_turned_with(b);
     if (p->row >= 0) {
         *loop = tfd_box_few_of(b->size);
-        p->splits = b->dim[p->row] < tfd_box_turn_least(b->size);
+        p->splits =
+            b->size == 8 || b->dim[p->row] < tfd_box_turn_least(b->size);
     } else {
         p->row = choose_rows(b);
     }

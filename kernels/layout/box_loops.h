@@ -32,7 +32,8 @@ tfd_box_loop *tfd_box_loop_of(const struct tfd_box_nest *n, int64_t size);
 tfd_box_loop *tfd_box_turn_of(int64_t size);
 /* The same where either the rows are fewer than tfd_box_turn_least(), or the
  * columns, whose rows then lie one behind the other; columns are read forwards.
- * NULL where no loop is better than one for any strides. */
+ * Of 8 bytes: three rows, columns one behind the other.  NULL where no loop is
+ * better than one for any strides. */
 tfd_box_loop *tfd_box_few_of(int64_t size);
 /* Elements along each side of a block that such a loop turns at once: at most,
  * and at least. */

@@ -222,13 +222,14 @@ static void test_far_transposes(void **state)
         const int64_t n = (9 << 19) / sizes[s], a = n / 21, b = n / 448;
         const struct box boxes[] = {
             {2, sizes[s], {700, n / 700}, {n / 700, 1}, {1, 700}},
+            {2, sizes[s], {3, n / 3}, {n / 3 + 1, 1}, {1, 3}},
             {2, sizes[s], {701, n / 701}, {n / 701 + 3, 1}, {1, 704}},
             {3, sizes[s], {7, 3, a}, {3 * a, a, 1}, {1, 7, 21}},
             {3, sizes[s], {3, 7, a}, {7 * a, a, 1}, {1, 3, 21}},
             {3, sizes[s], {b, 64, 7}, {448, 7, 1}, {448, 1, 64}},
         };
 
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 6; i++) {
             check_at(&boxes[i], 0, NULL);
             check_at(&boxes[i], 16, (struct tfd_kctx *)here);
         }
