@@ -19,26 +19,52 @@
 #define SMALLER(acc, x) ((acc) < (x) ? (acc) : (x))
 #define MEAN(T, acc, n) ((T)((n) ? (int64_t)(acc) / (n) : 0))
 
+/* Lanes of a long row, each of which is folded on its own: four of the longest
+ * vectors, so that none waits for another. */
+#define LANES_SIZE 256
+#define LONG_ROW 256 /* elements, which are several times as many */
+
 /* ---- Loops --------------------------------------------------------------- */
 
-#define INT_RUN(id, T, A, FIRST, JOIN)                                        \
-    static const A first_of_##id = (FIRST);                                   \
-    TFD_FOLD_INLINE A row_of_##id(const T *x, int64_t n)                      \
-    {                                                                         \
-        A one = (FIRST);                                                      \
-                                                                              \
-        for (int64_t i = 0; i < n; i++)                                       \
-            one = JOIN(one, x[i]);                                            \
-        return one;                                                           \
-    }                                                                         \
-                                                                              \
-    TFD_SIMD_LOOP(run_##id)                                                   \
-    {                                                                         \
-        const struct tfd_fold *f = arg;                                       \
-        A *acc = f->acc;                                                      \
-                                                                              \
-        *acc = JOIN(*acc, row_of_##id((const T *)f->x + begin, end - begin)); \
-    }                                                                         \
+#define INT_RUN(id, T, A, FIRST, JOIN)                                       \
+    static const A first_of_##id = (FIRST);                                  \
+    TFD_FOLD_INLINE A row_of_##id(const T *x, int64_t n)                     \
+    {                                                                        \
+        A one = (FIRST);                                                     \
+                                                                             \
+        for (int64_t i = 0; i < n; i++)                                      \
+            one = JOIN(one, x[i]);                                           \
+        return one;                                                          \
+    }                                                                        \
+                                                                             \
+    /* The same where there may be many. */                                  \
+    TFD_FOLD_INLINE A long_row_of_##id(const T *x, int64_t n)                \
+    {                                                                        \
+        enum { LANES = LANES_SIZE / sizeof(A) };                             \
+        const int64_t whole = n / LANES * LANES;                             \
+        A lane[LANES], one;                                                  \
+                                                                             \
+        if (n < LONG_ROW)                                                    \
+            return row_of_##id(x, n);                                        \
+        for (int k = 0; k < LANES; k++)                                      \
+            lane[k] = x[k];                                                  \
+        for (int64_t i = LANES; i < whole; i += LANES)                       \
+            for (int k = 0; k < LANES; k++)                                  \
+                lane[k] = JOIN(lane[k], x[i + k]);                           \
+        one = row_of_##id(x + whole, n - whole);                             \
+        for (int k = 0; k < LANES; k++)                                      \
+            one = JOIN(one, lane[k]);                                        \
+        return one;                                                          \
+    }                                                                        \
+                                                                             \
+    TFD_SIMD_LOOP(run_##id)                                                  \
+    {                                                                        \
+        const struct tfd_fold *f = arg;                                      \
+        A *acc = f->acc;                                                     \
+                                                                             \
+        *acc = JOIN(*acc,                                                    \
+                    long_row_of_##id((const T *)f->x + begin, end - begin)); \
+    }                                                                        \
     TFD_SIMD_CLONES_WIDE(run_##id)
 
 /* Four rows at a time: an accumulator is loaded and stored once. */
@@ -78,6 +104,17 @@
             y[r] = DONE(Y, row_of_##folding(x + r * n, n), n);                \
     }                                                                         \
                                                                               \
+    TFD_FOLD_INLINE void each_long_row_##id(const struct tfd_fold_whole *f,   \
+                                            int64_t begin, int64_t end)       \
+    {                                                                         \
+        const int64_t n = f->length;                                          \
+        const T *restrict x = f->x;                                           \
+        Y *restrict y = f->y;                                                 \
+                                                                              \
+        for (int64_t r = begin; r < end; r++)                                 \
+            y[r] = DONE(Y, long_row_of_##folding(x + r * n, n), n);           \
+    }                                                                         \
+                                                                              \
     TFD_SIMD_LOOP(rows_##id)                                                  \
     {                                                                         \
         const struct tfd_fold_whole *f = arg;                                 \
@@ -88,6 +125,8 @@
             each_row_##id(f, begin, end, 3);                                  \
         else if (f->length == 4)                                              \
             each_row_##id(f, begin, end, 4);                                  \
+        else if (f->length >= LONG_ROW)                                       \
+            each_long_row_##id(f, begin, end);                                \
         else                                                                  \
             each_row_##id(f, begin, end, f->length);                          \
     }                                                                         \

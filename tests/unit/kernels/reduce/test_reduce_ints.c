@@ -145,7 +145,8 @@ static void test_many_short_rows(void **state)
 
 static void test_long_ones(void **state)
 {
-    static const int64_t lengths[] = {511, 512, 1023, 1025, 1600, 5000};
+    static const int64_t lengths[] = {255, 256,  257,  287,  288, 511,
+                                      512, 1023, 1025, 1600, 5000};
 
     (void)state;
     fill();
