@@ -29,7 +29,7 @@ struct rows {
 #define PASS 2048 /* elements of rows that go a step at a time together */
 #define PASS_FAR (PASS / 2) /* in a row of what comes from memory */
 #define NEAR_COUNT (1 << 17)
-#define FETCH_SIZE_MIN 512 /* bytes of a row; the processor foresees less */
+#define FETCH_SIZE_MIN 256 /* bytes of a row; the processor foresees less */
 #define BLOCK 256 /* elements of short rows, or exponentials nobody needs */
 
 /* The types that have loops of their own. */
