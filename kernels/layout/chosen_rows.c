@@ -7,6 +7,7 @@
  */
 #include "kernels/layout/chosen_rows.h"
 
+#include "kernels/layout/line_copy.h"
 #include "kernels/layout/lines.h"
 #include "kernels/layout/rows.h"
 #include "kernels/vector/simd.h"
@@ -33,54 +34,16 @@ static inline const char *chosen_row(const struct tfd_chosen_rows *r, int64_t i)
 
 /* ---- Near rows ----------------------------------------------------------- */
 
-/* A line wherever it lies, in as many registers as it takes. */
-typedef uint64_t line __attribute__((vector_size(64), aligned(1), may_alias));
-
-static inline const line *line_at(const char *row, size_t at)
-{
-    return (const line *)(const void *)(row + at);
-}
-
-static inline line *line_to(char *row, size_t at)
-{
-    return (line *)(void *)(row + at);
-}
-
-/* Of a line at least.  A row that is no whole lines ends with one that
- * overlaps.  Loads stand before stores, as a store may seem to meet a load of
- * the next line (4 KiB aliasing).  A row that lies where it is chosen from is
- * stored once more, which costs less than a branch. */
-static inline __attribute__((always_inline)) void
-copy_lines(char *to, const char *from, size_t size)
-{
-    const line last = *line_at(from, size - LINE_SIZE);
-    size_t at = 0;
-
-    for (; at + 4 * LINE_SIZE <= size; at += 4 * LINE_SIZE) {
-        const line one = *line_at(from, at);
-        const line two = *line_at(from, at + LINE_SIZE);
-        const line three = *line_at(from, at + 2 * LINE_SIZE);
-        const line four = *line_at(from, at + 3 * LINE_SIZE);
-
-        *line_to(to, at) = one;
-        *line_to(to, at + LINE_SIZE) = two;
-        *line_to(to, at + 2 * LINE_SIZE) = three;
-        *line_to(to, at + 3 * LINE_SIZE) = four;
-    }
-    for (; at + LINE_SIZE < size; at += LINE_SIZE)
-        *line_to(to, at) = *line_at(from, at);
-    if (at < size)
-        *line_to(to, size - LINE_SIZE) = last;
-}
-
-/* What is read of `rows` is read once: it might be where a row goes to. */
+/* What is read of `rows` is read once: it might be where a row goes to.  A row
+ * that lies where it is chosen from is stored once more, which costs less than
+ * a branch. */
 TFD_SIMD_LOOP(take_near)
 {
     const struct tfd_chosen_rows rows = *(const struct tfd_chosen_rows *)arg;
     char *to = rows.to + (size_t)begin * rows.size;
 
     for (int64_t i = begin; i < end; i++, to += rows.size)
-        copy_lines(to, chosen_row(&rows, i), rows.size);
+        tfd_line_copy_row(to, chosen_row(&rows, i), rows.size);
 }
 TFD_SIMD_CLONES_WIDE(take_near)
 
@@ -121,7 +84,7 @@ void tfd_chosen_rows_take(const struct tfd_chosen_rows *rows, int64_t begin,
 {
     struct tfd_chosen_rows near = *rows;
 
-    if (rows->size >= LINE_SIZE && rows->size <= NEAR_ROW_SIZE_MAX &&
+    if (rows->size >= TFD_LINE_COPY_MIN && rows->size <= NEAR_ROW_SIZE_MAX &&
         (size_t)rows->count * rows->size < FAR_SIZE)
         take_near(&near, begin, end);
     else

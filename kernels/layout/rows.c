@@ -9,6 +9,7 @@
 #include "kernels/layout/rows.h"
 
 #include "common/base/atomic.h"
+#include "kernels/layout/line_copy.h"
 #include "kernels/layout/lines.h"
 #include "kernels/vector/simd.h"
 
@@ -181,10 +182,13 @@ static const struct width *width_of(size_t size, enum tfd_dtype index)
 
 #define NEAR (1 << 20) /* bytes that a cache of a processor's own holds */
 
-INLINE void move_many(char *to, const char *from, size_t size)
+INLINE void move_base(char *to, const char *from, size_t size)
 {
     MANY(word32, to, from, size);
 }
+
+#define move_avx2 move_base
+#define move_avx512 tfd_line_copy_row
 
 /* Rows that MANY moves: what is prefetched out of a near cache costs more than
  * it saves. */
@@ -197,7 +201,7 @@ INLINE void move_many(char *to, const char *from, size_t size)
         const I *at = index;                                                   \
                                                                                \
         for (int64_t i = 0; i < n; i++)                                        \
-            move_many(y + (size_t)i * size, x + (size_t)at[i] * size, size);   \
+            move_##set(y + (size_t)i * size, x + (size_t)at[i] * size, size);  \
     }                                                                          \
     TARGET_##set static void plain_scatter_##set##_##I(                        \
         void *to, const void *from, size_t size, const void *index, int64_t n) \
@@ -207,7 +211,7 @@ INLINE void move_many(char *to, const char *from, size_t size)
         const I *at = index;                                                   \
                                                                                \
         for (int64_t i = 0; i < n; i++)                                        \
-            move_many(y + (size_t)at[i] * size, x + (size_t)i * size, size);   \
+            move_##set(y + (size_t)at[i] * size, x + (size_t)i * size, size);  \
     }
 
 PLAIN(base, int16_t)
@@ -217,6 +221,10 @@ PLAIN(base, int64_t)
 PLAIN(avx2, int16_t)
 PLAIN(avx2, int32_t)
 PLAIN(avx2, int64_t)
+#define TARGET_avx512 __attribute__((target(TFD_SIMD_AVX512)))
+PLAIN(avx512, int16_t)
+PLAIN(avx512, int32_t)
+PLAIN(avx512, int64_t)
 #endif
 
 #define BY_INDEX(prefix)                                              \
@@ -229,6 +237,7 @@ static tfd_rows_fn *const plains[][2][INDEX_END] = {
     {BY_INDEX(plain_gather_base), BY_INDEX(plain_scatter_base)},
 #if defined(__x86_64__)
     {BY_INDEX(plain_gather_avx2), BY_INDEX(plain_scatter_avx2)},
+    {BY_INDEX(plain_gather_avx512), BY_INDEX(plain_scatter_avx512)},
 #endif
 };
 
@@ -240,6 +249,8 @@ static bool is_plain(size_t room, size_t size)
 static tfd_rows_fn *plain_of(bool scatter, enum tfd_dtype index)
 {
 #if defined(__x86_64__)
+    if (tfd_simd_has_avx512())
+        return plains[2][scatter][index_type(index)];
     if (__builtin_cpu_supports("avx2"))
         return plains[1][scatter][index_type(index)];
 #endif
