@@ -93,8 +93,12 @@ static void compare_once(struct memory *m, size_t size, enum tfd_dtype dtype,
     (scatter ? tfd_rows_scatter : tfd_rows_gather)(size, dtype)(to, from, size,
                                                                 m->typed, n);
     assert_memory_equal(m->to, m->expected, touched);
-    if (!scatter)
+    if (!scatter) {
+        memset(m->to, GUARD, touched);
+        tfd_rows_gather_from(0, size, dtype)(to, from, size, m->typed, n);
+        assert_memory_equal(m->to, m->expected, touched);
         return;
+    }
     for (int far = 0; far < 2; far++) {
         memset(m->to, GUARD, touched);
         tfd_rows_scatter_into(to, far ? SIZE_MAX : 0, size,
