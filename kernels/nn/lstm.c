@@ -12,7 +12,10 @@
 #include "kernels/nn/recurrent.h"
 
 #include "common/base/alloc.h"
+#include "common/base/min.h"
 #include "common/thread/halt.h"
+#include "common/thread/pool.h"
+#include "kernels/core/runtime.h"
 #include "kernels/linalg/gemm.h"
 
 #include <string.h>
@@ -161,20 +164,22 @@ static struct tfd_lstm lstm_of(const struct tfd_kctx *k, struct run *r)
                              .b = work(r, B)};
 }
 
-static struct tfd_lstm_step step_at(struct run *r, int64_t t)
+/* Of rows from `row` on. */
+static struct tfd_lstm_step step_at(struct run *r, int64_t t, int64_t row)
 {
     const int64_t n = r->size[TFD_SIZE_BATCH] * r->size[TFD_SIZE_CELL];
+    const int64_t at = row * r->size[TFD_SIZE_CELL];
     float *out[OUTPUTS];
 
     for (int i = 0; i < OUTPUTS; i++)
-        out[i] = work(r, INPUTS + i) + t * n;
+        out[i] = work(r, INPUTS + i) + t * n + at;
     return (struct tfd_lstm_step){
         .x = r->size[TFD_SIZE_INPUT] == 0
                  ? NULL
-                 : work(r, X) +
-                       t * r->size[TFD_SIZE_BATCH] * r->size[TFD_SIZE_INPUT],
-        .cs_prev = t == 0 ? work(r, CS_PREV) : out[OUT_CS] - n,
-        .h_prev = t == 0 ? work(r, H_PREV) : out[OUT_H] - n,
+                 : work(r, X) + (t * r->size[TFD_SIZE_BATCH] + row) *
+                                    r->size[TFD_SIZE_INPUT],
+        .cs_prev = t == 0 ? work(r, CS_PREV) + at : out[OUT_CS] - n,
+        .h_prev = t == 0 ? work(r, H_PREV) + at : out[OUT_H] - n,
         .i = out[OUT_I],
         .cs = out[OUT_CS],
         .f = out[OUT_F],
@@ -184,20 +189,67 @@ static struct tfd_lstm_step step_at(struct run *r, int64_t t)
         .h = out[OUT_H]};
 }
 
+/* Rows of a batch know nothing of each other: where there are many, a band of
+ * them goes through all steps, so that its gates stay in a cache. */
+#define BAND_FLOATS 131072 /* of gates */
+#define BAND_MIN 256       /* rows, beside which it is little to pack w again */
+
+struct bands {
+    struct run *r;
+    struct tfd_lstm l;
+    int64_t rows; /* of a band */
+};
+
+static void run_bands(void *arg, int64_t begin, int64_t end)
+{
+    const struct bands *b = arg;
+    const int64_t first = begin * b->rows;
+    struct tfd_lstm l = b->l;
+
+    l.gates += first * 4 * l.cell;
+    for (int64_t i = begin; i < end; i++) {
+        l.batch = tfd_min(b->l.batch - i * b->rows, b->rows);
+        for (int64_t t = 0; t < b->r->steps && !tfd_halted(); t++) {
+            const struct tfd_lstm_step s = step_at(b->r, t, i * b->rows);
+
+            tfd_lstm_forward(NULL, &l, &s);
+        }
+    }
+}
+
+/* False: there are not as many rows. */
+static bool run_in_bands(struct tfd_kctx *k, struct run *r,
+                         const struct tfd_lstm *l)
+{
+    const int64_t threads = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
+    struct bands b = {r, *l, BAND_FLOATS / 4 / l->cell};
+    const double ns =
+        (double)b.rows * (double)l->cell * (double)(l->input + l->cell) / 5;
+    int64_t count;
+
+    if (b.rows < BAND_MIN || b.rows * (threads + 1) > l->batch)
+        return false;
+    count = (l->batch + b.rows - 1) / b.rows;
+    tfd_kctx_parallel(k, count, ns < 1e9 ? (int)ns : 1000000000, run_bands, &b);
+    return true;
+}
+
 static enum tfd_code run_steps(struct tfd_kctx *k, struct run *r,
                                struct tfd_status *st)
 {
     const int64_t n = r->size[TFD_SIZE_BATCH] * r->size[TFD_SIZE_CELL];
     struct tfd_lstm l = lstm_of(k, r);
     struct tfd_buffer *b = tfd_buffer_new((size_t)n * 4 * sizeof(float));
+    bool banded;
 
     if (!b)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
                         "OOM when allocating the gates of %lld units",
                         (long long)n);
     l.gates = b->data;
-    for (int64_t t = 0; t < r->steps && !tfd_halted(); t++) {
-        const struct tfd_lstm_step s = step_at(r, t);
+    banded = run_in_bands(k, r, &l);
+    for (int64_t t = 0; !banded && t < r->steps && !tfd_halted(); t++) {
+        const struct tfd_lstm_step s = step_at(r, t, 0);
 
         tfd_lstm_forward(k, &l, &s);
     }

@@ -116,7 +116,10 @@ void tfd_lstm_forward(struct tfd_kctx *k, const struct tfd_lstm *l,
     struct steps a = {.l = l, .s = s};
 
     tfd_recurrent_forward(k, &p, s->x, s->h_prev, l->w, l->gates);
-    tfd_kctx_parallel(k, l->batch, cost_of_row(l), forward_rows, &a);
+    if (k)
+        tfd_kctx_parallel(k, l->batch, cost_of_row(l), forward_rows, &a);
+    else
+        forward_rows(&a, 0, l->batch);
 }
 
 /* ---- Backward ------------------------------------------------------------ */

@@ -57,6 +57,14 @@ enum tfd_code tfd_recurrent_check(const struct tfd_kctx *k,
 
 /* ---- Products ------------------------------------------------------------ */
 
+static void run_product(struct tfd_kctx *k, const struct tfd_gemm *g)
+{
+    if (k)
+        tfd_gemm_parallel(k, g);
+    else
+        tfd_gemm(g);
+}
+
 void tfd_recurrent_forward(struct tfd_kctx *k,
                            const struct tfd_recurrent_product *p,
                            const float *x, const float *h, const float *w,
@@ -74,12 +82,12 @@ void tfd_recurrent_forward(struct tfd_kctx *k,
                          .ldc = p->wide};
 
     if (p->input > 0)
-        tfd_gemm_parallel(k, &g);
+        run_product(k, &g);
     g.add = p->input > 0;
     g.k = g.lda = p->cell;
     g.a = h;
     g.b = w + p->input * p->wide;
-    tfd_gemm_parallel(k, &g);
+    run_product(k, &g);
 }
 
 void tfd_recurrent_backward(struct tfd_kctx *k,

@@ -55,7 +55,7 @@ enum tfd_code tfd_recurrent_check(const struct tfd_kctx *k,
                                   struct tfd_status *st) TFD_MUST_USE;
 
 /* c = [a, h] * w + (c, where added): a has `input` columns, h `cell`, and w
- * `wide`. */
+ * `wide`.  k NULL: on this thread alone. */
 struct tfd_recurrent_product {
     int64_t batch, input, cell, wide;
 };
@@ -98,6 +98,7 @@ struct tfd_lstm_step {
     const float *h_carry;
 };
 
+/* k NULL: on this thread alone. */
 void tfd_lstm_forward(struct tfd_kctx *k, const struct tfd_lstm *l,
                       const struct tfd_lstm_step *s);
 /* Fills gates and cs_carry. */
