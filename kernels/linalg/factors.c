@@ -183,6 +183,8 @@ static enum tfd_code lu_compute(struct tfd_kctx *k, struct tfd_status *st)
     static void cholesky_grad_one_##p(int n, const T *l, const T *grad, T *s,  \
                                       T *y)                                    \
     {                                                                          \
+        if (tfd_linalg_small_cholesky_grad_##T(n, l, grad, y))                 \
+            return;                                                            \
         lower_##p(grad, n, s);                                                 \
         cblas_##p##trmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans,      \
                         CblasNonUnit, n, n, 1, l, n, s, n);                    \

@@ -202,3 +202,78 @@
 
 SMALL(float, fabsf)
 SMALL(double, fabs)
+
+/* With L the lower triangle l, and t the lower triangle of L' grad, its
+ * diagonal halved, y is the mean of L'^-1 t L^-1 and its transpose.  A division
+ * from the right is one from the left of what is transposed. */
+#define SMALL_GRAD(T)                                                         \
+    TFD_SMALL void lower_##T(const T *a, int n, int row, int stride, T *y)    \
+    {                                                                         \
+        for (int i = 0; i < n; i++)                                           \
+            for (int j = 0; j < stride; j++)                                  \
+                y[i * stride + j] = j <= i ? a[i * row + j] : 0;              \
+    }                                                                         \
+    /* x = L' x */                                                            \
+    TFD_SMALL void times_##T(const T *l, int n, int stride, T *x)             \
+    {                                                                         \
+        for (int i = 0; i < n; i++) {                                         \
+            T *row = x + i * stride;                                          \
+                                                                              \
+            for (int j = 0; j < stride; j++)                                  \
+                row[j] *= l[i * n + i];                                       \
+            for (int k = i + 1; k < n; k++)                                   \
+                reduce_##T(row, -l[k * n + i], x + k * stride, 0, stride);    \
+        }                                                                     \
+    }                                                                         \
+    /* x = L'^-1 x */                                                         \
+    TFD_SMALL void divided_##T(const T *l, int n, int stride, T *x)           \
+    {                                                                         \
+        for (int i = n - 1; i >= 0; i--) {                                    \
+            T *row = x + i * stride;                                          \
+                                                                              \
+            for (int j = 0; j < n; j++)                                       \
+                row[j] /= l[i * n + i];                                       \
+            for (int k = 0; k < i; k++)                                       \
+                reduce_##T(x + k * stride, l[i * n + k], row, 0, stride);     \
+        }                                                                     \
+    }                                                                         \
+    struct grad_##T {                                                         \
+        const T *l, *grad;                                                    \
+        T *y;                                                                 \
+    };                                                                        \
+    /* Of `end` rows. */                                                      \
+    TFD_SIMD_LOOP(grad_##T)                                                   \
+    {                                                                         \
+        const struct grad_##T *g = arg;                                       \
+        const int n = (int)end, stride = STRIDE(T, n);                        \
+        T x[N * N], turned[N * N];                                            \
+                                                                              \
+        lower_##T(g->grad, n, n, stride, x);                                  \
+        times_##T(g->l, n, stride, x);                                        \
+        for (int i = (int)begin; i < n; i++)                                  \
+            x[i * stride + i] /= 2;                                           \
+        lower_##T(x, n, stride, stride, x);                                   \
+        divided_##T(g->l, n, stride, x);                                      \
+        for (int i = 0; i < n; i++)                                           \
+            for (int j = 0; j < stride; j++)                                  \
+                turned[i * stride + j] = j < n ? x[j * stride + i] : 0;       \
+        divided_##T(g->l, n, stride, turned);                                 \
+        for (int i = 0; i < n; i++)                                           \
+            for (int j = 0; j < n; j++)                                       \
+                g->y[i * n + j] =                                             \
+                    (turned[i * stride + j] + turned[j * stride + i]) / 2;    \
+    }                                                                         \
+    TFD_SIMD_AVX2_ONLY(grad_##T)                                              \
+    bool tfd_linalg_small_cholesky_grad_##T(int n, const T *l, const T *grad, \
+                                            T *y)                             \
+    {                                                                         \
+        struct grad_##T g = {l, grad, y};                                     \
+                                                                              \
+        if (n > N || !TFD_SIMD_HAS_AVX2())                                    \
+            return false;                                                     \
+        grad_##T##_lanes(&g, 0, n);                                           \
+        return true;                                                          \
+    }
+
+SMALL_GRAD(float)
+SMALL_GRAD(double)

@@ -25,6 +25,13 @@ bool tfd_linalg_small_factor_float(int n, const float *a, float *y, float *sign,
 bool tfd_linalg_small_factor_double(int n, const double *a, double *y,
                                     double *sign, int *rows);
 
+/* y: the gradient of n rows of A by which their Cholesky factor is l, grad that
+ * of l; their lower triangles are read.  False: there are too many. */
+bool tfd_linalg_small_cholesky_grad_float(int n, const float *l,
+                                          const float *grad, float *y);
+bool tfd_linalg_small_cholesky_grad_double(int n, const double *l,
+                                           const double *grad, double *y);
+
 /* QR of linalg_loops.h for one matrix, which has elements.  False: nothing is
  * done, since it is too large or has numbers that are, are no numbers, or are
  * all too small. */

@@ -25,6 +25,8 @@ row("CholeskyGrad", [
     c(factor(3, 3), x(3, 3)), c(factor(2, 3, 4, 4), x(2, 3, 4, 4)),
     c([[2]], [[3]]), c([[2, 99], [1, 3]], [[1, 99], [2, 4]]),
     once(factor(70, 70), x(70, 70)), c(x(0, 0), x(0, 0)),
+    # Around whole vectors, and as many as are computed without LAPACK.
+    *[once(factor(2, n, n), x(2, n, n)) for n in (7, 8, 9, 16, 31, 32, 33)],
     c(x(0, 2, 2), x(0, 2, 2)), c(x(2, 0, 0), x(2, 0, 0)),
     bad(x(2), x(2)), bad(x(2, 2), x(2)), bad(x(2, 3), x(2, 3)),
     bad(x(2, 2), x(3, 3)), bad(x(1, 2, 2), x(2, 2, 2)),
