@@ -65,6 +65,11 @@ DEFINE_STICKY(double, uint64_t)
 #define LINE_BYTES 64
 #define LANES(T) ((int64_t)(LINE_BYTES / sizeof(T)))
 
+/* So many elements come from afar, where the processor's own prefetcher does
+ * not see far enough ahead: what lies so many bytes further is asked for. */
+#define FAR_COUNT 16384
+#define AHEAD 2048
+
 #define DEFINE_WIDTH(width)                                          \
     typedef float float_##width __attribute__((vector_size(width))); \
     typedef double double_##width __attribute__((vector_size(width)));
@@ -105,41 +110,45 @@ DEFINE_WIDTH(64)
  * folded into one, and one of sums; NaN may be lost, but not from the sums.  Of
  * two lines the first is chosen before the two meet what was folded, and two
  * lines of what was folded take turns: so none waits for the one before. */
-#define EXTREME_LINES(id, T, OF, size)                                   \
-    TARGET_##size static inline void lines_##id##_##size(                \
-        const T *x, const T *stop, const T *end, T *restrict most,       \
-        T *restrict sum)                                                 \
-    {                                                                    \
-        enum { PER = size / sizeof(T), COUNT = LINE_BYTES / size };      \
-        T##_##size best[2 * COUNT], sums[2 * COUNT], a, b;               \
-                                                                         \
-        for (int i = 0; i < COUNT; i++) {                                \
-            memcpy(&a, x + i * PER, sizeof(a));                          \
-            best[i] = best[COUNT + i] = sums[i] = sums[COUNT + i] = a;   \
-        }                                                                \
-        for (x += LANES(T); stop - x >= 4 * LANES(T); x += 4 * LANES(T)) \
-            for (int i = 0; i < 2 * COUNT; i++) {                        \
-                memcpy(&a, x + i * PER, sizeof(a));                      \
-                memcpy(&b, x + 2 * LANES(T) + i * PER, sizeof(b));       \
-                sums[i] += a + b;                                        \
-                a = OF##_##T##_##size(b, a);                             \
-                best[i] = OF##_##T##_##size(a, best[i]);                 \
-            }                                                            \
-        for (; x < end; x += LANES(T)) {                                 \
-            const T *line = x < stop ? x : end - LANES(T);               \
-                                                                         \
-            for (int i = 0; i < COUNT; i++) {                            \
-                memcpy(&a, line + i * PER, sizeof(a));                   \
-                sums[i] += a;                                            \
-                best[i] = OF##_##T##_##size(a, best[i]);                 \
-            }                                                            \
-        }                                                                \
-        for (int i = 0; i < COUNT; i++) {                                \
-            sums[i] += sums[COUNT + i];                                  \
-            best[i] = OF##_##T##_##size(best[COUNT + i], best[i]);       \
-        }                                                                \
-        memcpy(most, best, LINE_BYTES);                                  \
-        memcpy(sum, sums, LINE_BYTES);                                   \
+#define EXTREME_LINES(id, T, OF, size)                                        \
+    TARGET_##size static inline void lines_##id##_##size(                     \
+        const T *x, const T *stop, const T *end, T *restrict most,            \
+        T *restrict sum)                                                      \
+    {                                                                         \
+        enum { PER = size / sizeof(T), COUNT = LINE_BYTES / size };           \
+        T##_##size best[2 * COUNT], sums[2 * COUNT], a, b;                    \
+        const bool far = stop - x >= FAR_COUNT;                               \
+                                                                              \
+        for (int i = 0; i < COUNT; i++) {                                     \
+            memcpy(&a, x + i * PER, sizeof(a));                               \
+            best[i] = best[COUNT + i] = sums[i] = sums[COUNT + i] = a;        \
+        }                                                                     \
+        for (x += LANES(T); stop - x >= 4 * LANES(T); x += 4 * LANES(T)) {    \
+            for (int i = 0; far && i < 4; i++)                                \
+                __builtin_prefetch((const char *)x + AHEAD + LINE_BYTES * i); \
+            for (int i = 0; i < 2 * COUNT; i++) {                             \
+                memcpy(&a, x + i * PER, sizeof(a));                           \
+                memcpy(&b, x + 2 * LANES(T) + i * PER, sizeof(b));            \
+                sums[i] += a + b;                                             \
+                a = OF##_##T##_##size(b, a);                                  \
+                best[i] = OF##_##T##_##size(a, best[i]);                      \
+            }                                                                 \
+        }                                                                     \
+        for (; x < end; x += LANES(T)) {                                      \
+            const T *line = x < stop ? x : end - LANES(T);                    \
+                                                                              \
+            for (int i = 0; i < COUNT; i++) {                                 \
+                memcpy(&a, line + i * PER, sizeof(a));                        \
+                sums[i] += a;                                                 \
+                best[i] = OF##_##T##_##size(a, best[i]);                      \
+            }                                                                 \
+        }                                                                     \
+        for (int i = 0; i < COUNT; i++) {                                     \
+            sums[i] += sums[COUNT + i];                                       \
+            best[i] = OF##_##T##_##size(best[COUNT + i], best[i]);            \
+        }                                                                     \
+        memcpy(most, best, LINE_BYTES);                                       \
+        memcpy(sum, sums, LINE_BYTES);                                        \
     }
 
 #if defined(__x86_64__)
