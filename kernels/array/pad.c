@@ -219,13 +219,19 @@ static void pad_some(const struct padding *d, int64_t rows, char *y,
     put_runs(d, 1, after, y + (rows - 1) * d->row + end, NULL);
 }
 
+#define FETCH_SIZE_MIN \
+    512 /* bytes of a row of x; of shorter ones it costs more */
+
 /* Rows of the result: of x, or of the border where x is NULL. */
 static void put_block(const struct padding *d, int64_t rows, char *y,
                       const char *x)
 {
     _Alignas(64) char place[TFD_LINES_PLACE];
+    const int64_t row = d->dim[d->rank - 1];
     char *to = d->past ? tfd_lines_block(place, y) : y;
 
+    if (x && d->past && row >= FETCH_SIZE_MIN)
+        tfd_lines_fetch(x + rows * row, rows * row);
     if (x)
         pad_some(d, rows, to, x);
     else
