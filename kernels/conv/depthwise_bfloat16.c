@@ -67,6 +67,10 @@ INLINE void sum_taps(const struct tfd_depthwise *d, const struct tfd_taps *taps,
 
     for (int p = 1; p < pixels; p++)
         s[p] = s[0];
+    if (pixels == TFD_TAPS_PIXELS && taps->count > 0)
+        tfd_depthwise_fetch(x + c + taps->x[taps->count - 1],
+                            step * (int64_t)sizeof(*x), y + c,
+                            d->in * (int64_t)sizeof(*y));
     for (int i = 0; i < taps->count; i += 2) {
         const bool both = i + 1 < taps->count;
         const int j = both ? i + 1 : i;
