@@ -362,8 +362,14 @@ static struct call begin_call(const dnnl_memory_desc_t *work)
 
 static void execute(struct call *c, const_dnnl_primitive_t p)
 {
-    c->failed = c->failed || c->f->primitive_execute(p, c->stream, c->count,
-                                                     c->args) != dnnl_success;
+    struct tfd_dnnl_signals signals;
+
+    if (c->failed)
+        return;
+    tfd_dnnl_begin(&signals);
+    c->failed = c->f->primitive_execute(p, c->stream, c->count, c->args) !=
+                dnnl_success;
+    tfd_dnnl_end(&signals);
 }
 
 static bool end_call(struct call *c)

@@ -9,7 +9,9 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -107,4 +109,44 @@ bool tfd_dnnl_has_primitives(void)
 #else
     return false;
 #endif
+}
+
+/* ---- Signals ------------------------------------------------------------- */
+
+#define NUMBERS_END 32 /* of signals that are not for real time */
+
+static bool blocks_all(const sigset_t *blocked)
+{
+    for (int number = 1; number < NUMBERS_END; number++)
+        if (number != SIGKILL && number != SIGSTOP &&
+            sigismember(blocked, number) != 1)
+            return false;
+    return true;
+}
+
+void tfd_dnnl_begin(struct tfd_dnnl_signals *s)
+{
+    static _Thread_local bool always;
+    sigset_t all, before;
+
+    _Static_assert(sizeof(before) <= sizeof(s->before), "it has room");
+    s->changed = false;
+    if (always)
+        return;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return;
+    always = blocks_all(&before);
+    s->changed = !always;
+    memcpy(s->before, &before, sizeof(before));
+}
+
+void tfd_dnnl_end(const struct tfd_dnnl_signals *s)
+{
+    sigset_t before;
+
+    if (!s->changed)
+        return;
+    memcpy(&before, s->before, sizeof(before));
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -14,6 +14,11 @@
  * thread of the pool that has its piece already, so each is told to work alone;
  * that setting belongs to the thread and costs a store.
  *
+ * A kernel of its products uses the stack pointer for its workspace, so the
+ * frame of a signal that came then would be written over the heap below: calls
+ * that compute stand between tfd_dnnl_begin() and tfd_dnnl_end(), which keep
+ * signals away from the thread.
+ *
  * Threads: any.
  */
 #ifndef TFD_KERNELS_DNNL_H
@@ -69,5 +74,16 @@ struct tfd_dnnl {
  * to work alone. */
 const struct tfd_dnnl *tfd_dnnl(void);
 bool tfd_dnnl_has_primitives(void);
+
+/* What the calling thread had blocked before: a sigset_t. */
+struct tfd_dnnl_signals {
+    uint64_t before[16];
+    bool changed;
+};
+
+/* Costs a system call each; nothing on threads that block all signals for good,
+ * as those of the pool do. */
+void tfd_dnnl_begin(struct tfd_dnnl_signals *s);
+void tfd_dnnl_end(const struct tfd_dnnl_signals *s);
 
 #endif

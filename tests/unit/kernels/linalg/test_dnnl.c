@@ -10,11 +10,14 @@
 #include "kernels/linalg/gemm.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,11 +118,87 @@ static void test_a_product(void **state)
     assert_float_equal(c[3], 50, 0);
 }
 
+/* ---- Signals ------------------------------------------------------------- */
+
+static uintptr_t stack_low, stack_high;
+static volatile sig_atomic_t alarms, astray;
+
+/* Its frame lies where the stack pointer was. */
+static void on_alarm(int number)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    (void)number;
+    alarms++;
+    if (here < stack_low || here >= stack_high)
+        astray++;
+}
+
+static void find_stack(void)
+{
+    pthread_attr_t attr;
+    void *low;
+    size_t size;
+
+    assert_int_equal(pthread_getattr_np(pthread_self(), &attr), 0);
+    assert_int_equal(pthread_attr_getstack(&attr, &low, &size), 0);
+    stack_low = (uintptr_t)low;
+    stack_high = stack_low + size;
+    pthread_attr_destroy(&attr);
+}
+
+/* One with a long sum and one with a short one, of rows as a layer has them. */
+static void multiply_long(void)
+{
+    static float a[100 * 784], b[784 * 128], c[100 * 128];
+    struct tfd_gemm g = {.dtype = TFD_FLOAT,
+                         .m = 100,
+                         .n = 128,
+                         .k = 784,
+                         .a = a,
+                         .b = b,
+                         .c = c,
+                         .lda = 784,
+                         .ldb = 128,
+                         .ldc = 128};
+
+    assert_true(tfd_gemm_dnnl(&g));
+    g.k = 100;
+    g.m = 784;
+    g.lda = 100;
+    g.c = b;
+    g.b = c;
+    assert_true(tfd_gemm_dnnl(&g));
+}
+
+static void test_no_signal_comes_while_it_works(void **state)
+{
+    const struct itimerval often = {{0, 100}, {0, 100}},
+                           never = {{0, 0}, {0, 0}};
+    struct sigaction action = {.sa_handler = on_alarm}, before;
+
+    (void)state;
+    if (!tfd_dnnl()) {
+        print_message("no oneDNN\n");
+        skip();
+    }
+    find_stack();
+    sigaction(SIGALRM, &action, &before);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < 100000 && (i < 300 || alarms < 100); i++)
+        multiply_long();
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    assert_true(alarms >= 100);
+    assert_int_equal(astray, 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_process_that_may_not_make_code),
         cmocka_unit_test(test_a_product),
+        cmocka_unit_test(test_no_signal_comes_while_it_works),
     };
 
     if (argc > 1 && !strcmp(argv[1], "denied"))
