@@ -106,10 +106,11 @@ static enum tfd_code wrig_bools(struct tfd_kctx *k, struct tfd_status *st)
     return TFD_OK;
 }
 
-/* Computes until another thread does the same, or for 100 ms. */
+/* Computes until another thread does the same, or for 100 ms at least: the
+ * clock has left out a part of a microsecond. */
 static enum tfd_code wrig_spin(struct tfd_kctx *k, struct tfd_status *st)
 {
-    int64_t until = tfd_clock_now_us() + 100000;
+    int64_t until = tfd_clock_now_us() + 100001;
     int now = __atomic_add_fetch(&wrig_threads_at_once, 1, __ATOMIC_SEQ_CST);
 
     if (now > __atomic_load_n(&wrig_threads_max, __ATOMIC_SEQ_CST))
