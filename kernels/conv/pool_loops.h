@@ -26,6 +26,7 @@ struct tfd_pooling_window {
     const void *x;  /* max_grad: where the maxima are */
     const void *in; /* x, or dy */
     void *out;      /* y, or dx */
+    bool ahead;     /* the row of x below a window is asked for ahead */
 };
 
 enum tfd_pool_loop {

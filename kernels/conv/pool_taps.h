@@ -97,6 +97,24 @@ static inline int64_t alike(const struct tfd_window_side *c, int64_t at)
 typedef void neighbours(const void *x, const struct taps *taps, int64_t n,
                         void *y);
 
+#define AHEAD_SIZE 2048 /* bytes that are asked for at a time */
+
+/* The same in pieces, before each of which as much of the row below is asked
+ * for, which is so many bytes behind the last of the taps. */
+INLINE void make_run_ahead(const char *x, const struct taps *taps, int64_t n,
+                           char *y, int64_t size, int64_t below,
+                           neighbours *make)
+{
+    const int64_t last = taps->at[taps->count - 1] * size + below;
+
+    for (int64_t at = 0, few; at < n; at += few) {
+        few = n - at < AHEAD_SIZE / size ? n - at : AHEAD_SIZE / size;
+        for (int64_t b = 0; b < few * size; b += 64)
+            __builtin_prefetch(x + at * size + last + b);
+        make(x + at * size, taps, few, y + at * size);
+    }
+}
+
 /* A row of y, of elements of so many bytes. */
 INLINE void make_row(const struct tfd_pooling_window *p, const void *x,
                      int64_t row, void *y, int64_t size, neighbours *make)
@@ -113,6 +131,11 @@ INLINE void make_row(const struct tfd_pooling_window *p, const void *x,
         run = p->column.stride == 1 ? same : 1;
         if (tfd_halted_after(same * n * taps.count, &since))
             return;
+        if (p->ahead && taps.count > 0 && s.row + s.rows < p->row.in) {
+            make_run_ahead(x, &taps, same * n, (char *)y + i * n * size, size,
+                           p->column.in * n * size, make);
+            continue;
+        }
         for (int64_t j = 0; j < same; j += run)
             make((const char *)x + j * p->column.stride * n * size, &taps,
                  run * n, (char *)y + (i + j) * n * size);

@@ -79,26 +79,31 @@ static double result_at(const struct tfd_pooling_window *p, int at, int c,
     return largest ? all : all / count;
 }
 
+/* Each loop as it is for images that caches keep, and for others. */
 static void check(int size, int stride, int channels)
 {
     struct tfd_pooling_window p = window(size, stride, channels);
 
     for (int i = 0; i < ROWS * COLUMNS * channels; i++)
         x[i + 1] = (float)(wide[i] = i * 37 % 19 - 9);
-    for (int largest = 0; largest < 2; largest++) {
+    for (int i = 0; i < (stride == 1 ? 4 : 2); i++) {
+        const bool largest = i % 2;
         enum tfd_pool_loop loop = largest ? TFD_POOL_MAX : TFD_POOL_MEAN;
 
+        p.ahead = i / 2;
+        memset(y, 0, sizeof(y));
+        memset(out, 0, sizeof(out));
         p.in = x + 1;
         p.out = y + 1;
         tfd_pool_loop(loop, TFD_FLOAT)(&p, 0, p.row.out);
         p.in = wide;
         p.out = out;
         tfd_pool_loop(loop, TFD_DOUBLE)(&p, 0, p.row.out);
-        for (int i = 0; i < p.row.out * p.column.out * channels; i++) {
-            double want = result_at(&p, i / channels, i % channels, largest);
+        for (int j = 0; j < p.row.out * p.column.out * channels; j++) {
+            double want = result_at(&p, j / channels, j % channels, largest);
 
-            assert_true(y[i + 1] == (float)want);
-            assert_true(out[i] == want);
+            assert_true(y[j + 1] == (float)want);
+            assert_true(out[j] == want);
         }
     }
 }
@@ -214,6 +219,7 @@ static void test_every_size_of_a_window(void **state)
             check(size, stride, 1);
             check(size, stride, 5);
             check(size, stride, 34);
+            check(size, stride, 70); /* runs of more than 512 elements */
             check_gradient(size, stride, 1);
             check_gradient(size, stride, 34);
         }
@@ -258,12 +264,16 @@ static void check_narrow(enum tfd_dtype t, int size, int stride, int channels)
         wide[i] = i * 37 % 19 - 9;
         narrow_in[i + 1] = narrow(t, (float)wide[i]);
     }
-    for (int largest = 0; largest < 2; largest++) {
+    for (int i = 0; i < (stride == 1 ? 4 : 2); i++) {
+        const bool largest = i % 2;
+
+        p.ahead = i / 2;
+        memset(narrow_out, 0, sizeof(narrow_out));
         tfd_pool_halves(largest ? TFD_POOL_MAX : TFD_POOL_MEAN, t,
                         &p)(&p, 0, p.row.out);
-        for (int i = 0; i < pixels * channels; i++)
-            check_near(t, narrow_out[i + 1],
-                       result_at(&p, i / channels, i % channels, largest));
+        for (int j = 0; j < pixels * channels; j++)
+            check_near(t, narrow_out[j + 1],
+                       result_at(&p, j / channels, j % channels, largest));
     }
     memset(sum, 0, sizeof(sum));
     for (int i = 0; i < pixels * channels; i++) /* of one sign */
