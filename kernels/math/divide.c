@@ -414,9 +414,10 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
     LOOP(loop_floor_div_##name, T, T, floor_div_##name) \
     LOOP(loop_truncate_##name, T, T, truncate_##name)
 
+/* A division of the widest vector takes Zen 5 no longer than one of half. */
 #define LOOPS_FLOAT(name, number, T)         \
-    LOOPS_QUOTIENT(TFD_BINARY_SIMD, name, T) \
-    LOOPS_ROUNDED(TFD_BINARY_SIMD, name, T)
+    LOOPS_QUOTIENT(TFD_BINARY_WIDE, name, T) \
+    LOOPS_ROUNDED(TFD_BINARY_WIDE, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 
 TFD_NARROW_AS_FLOAT(floor_mod, HALF)
