@@ -10,6 +10,7 @@
 
 #include "common/thread/halt.h"
 #include "kernels/layout/box_loops.h"
+#include "kernels/layout/lines.h"
 #include "kernels/layout/box_runs.h"
 
 #include <assert.h>
@@ -17,7 +18,8 @@
 #define NEST_SIZE 16384      /* bytes of a nest's rows, if they are many */
 #define PIECE_SIZE (1 << 16) /* bytes of a piece of a row */
 #define LINE_SIZE 64
-#define FAR_SIZE (4 << 20) /* bytes of a box that no near cache holds */
+#define FAR_SIZE (4 << 20)     /* bytes of a box that no near cache holds */
+#define MEMORY_SIZE (12 << 20) /* of one that comes from memory, mostly */
 
 /* In bytes that could be moved meanwhile. */
 #define RUN_COST 64
@@ -40,7 +42,10 @@ struct plan {
     int64_t units; /* nests, in all */
     int row;       /* which dimension the rows are; -1: there is one row */
     bool turns;
-    bool splits; /* into few rows, of which every nest has all */
+    bool splits;   /* into few rows, of which every nest has all */
+    int64_t asked; /* bytes of a nest that are asked for before it is its turn,
+                      from where it begins to be read plus asked_at */
+    int64_t asked_at;
 };
 
 /* ---- Boxes --------------------------------------------------------------- */
@@ -333,6 +338,27 @@ static void take_run(struct plan *p)
     p->loop = tfd_box_run_of(n->count);
 }
 
+/* Rows that are read from the last to the first, or each from its end, and in
+ * between the other way, are not what a processor looks ahead for. */
+static void ask_ahead(struct plan *p)
+{
+    const struct tfd_box *b = &p->box;
+    const struct counter *c = &p->counter[p->counters - 1];
+    const int last = b->rank - 1;
+    const int64_t row = b->dim[last] * b->size;
+    int64_t rows;
+
+    p->asked = 0;
+    if (bytes_of(b) < MEMORY_SIZE || p->turns || p->counters == 0 ||
+        p->row != last - 1 || p->row < 0 ||
+        (b->from[p->row] != -row && b->from[last] != -b->size))
+        return;
+    rows = c->cut == &p->nest.rows ? c->piece : p->nest.rows;
+    p->asked = rows * row;
+    p->asked_at = b->from[p->row] < 0 ? (rows - 1) * b->from[p->row] : 0;
+    p->asked_at -= b->from[last] < 0 ? row - b->size : 0;
+}
+
 static void plan_box(struct plan *p, const struct tfd_box *box, void *to,
                      const void *from)
 {
@@ -361,6 +387,7 @@ static void plan_box(struct plan *p, const struct tfd_box *box, void *to,
     p->loop = loop ? loop : tfd_box_loop_of(&p->nest, b->size);
     make_counters(p);
     take_run(p);
+    ask_ahead(p);
     if (p->turns && p->counters > 0) {
         p->nest.far = bytes_of(b) >= FAR_SIZE;
         p->nest.next_to = p->counter[p->counters - 1].to;
@@ -456,9 +483,13 @@ static void copy_units(void *arg, int64_t begin, int64_t end)
     for (int64_t i = begin, nests; i < end && !tfd_halted(); i += nests) {
         cut_nest(p, &place, &n);
         nests = nests_alike(p, &place, end - i, &last);
-        for (int64_t j = 0; j < nests; j++)
-            p->loop(&n, p->to + place.to + j * last->to,
-                    p->from + place.from + j * last->from);
+        for (int64_t j = 0; j < nests; j++) {
+            const char *from = p->from + place.from + j * last->from;
+
+            if (p->asked)
+                tfd_lines_fetch(from + last->from + p->asked_at, p->asked);
+            p->loop(&n, p->to + place.to + j * last->to, from);
+        }
         step(p, &place, nests);
     }
     if (p->nest.far)

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define ROOM (1 << 23)
+#define ROOM (1 << 24)
 #define AROUND 64 /* bytes beside what is written, that must stay */
 
 static unsigned char *there, *expected, *here;
@@ -236,6 +236,28 @@ static void test_far_transposes(void **state)
     }
 }
 
+/* The order of rows, or of what is in each, turned round; from memory. */
+static void test_far_reverses(void **state)
+{
+    (void)state;
+    piece = 3;
+    for (int s = 0; s < 5; s++) {
+        const int64_t n = (25 << 19) / sizes[s], a = n / 64, b = n / 7 / 37;
+        const struct box boxes[] = {
+            {2, sizes[s], {a, 64}, {64, 1}, {-64, 1}},
+            {2, sizes[s], {a, 64}, {64, 1}, {64, -1}},
+            {2, sizes[s], {a, 64}, {64, 1}, {-64, -1}},
+            {3, sizes[s], {b, 7, 37}, {259, 37, 1}, {259, -37, 1}},
+            {3, sizes[s], {b, 7, 37}, {259, 37, 1}, {-259, 37, -1}},
+        };
+
+        for (int i = 0; i < 5; i++) {
+            check_at(&boxes[i], 0, NULL);
+            check_at(&boxes[i], 16, (struct tfd_kctx *)here);
+        }
+    }
+}
+
 /* Whoever is told to stop writes nothing more. */
 static void test_halted(void **state)
 {
@@ -289,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_halted),
         cmocka_unit_test(test_few_columns),
         cmocka_unit_test(test_far_transposes),
+        cmocka_unit_test(test_far_reverses),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
