@@ -84,20 +84,121 @@ LANE_INLINE void mean_run(const void *from, const struct taps *taps, int64_t n,
     }
 }
 
-#define RUNS(name, half)                                                \
-    TARGET static void max_run_##name(                                  \
+/* ---- Pairs ---------------------------------------------------------------
+ *
+ * A vector of 32 of bfloat16 is two of floats, of the elements at odd places
+ * and of those at even ones, without a shuffle.
+ */
+
+#define PAIR_LANES 32
+
+struct pair {
+    __m512 odd, even;
+};
+
+LANE_INLINE struct pair load_pair(const uint16_t *x, __mmask32 lanes)
+{
+    const __m512i bits = _mm512_maskz_loadu_epi16(lanes, x);
+    const __m512i odd = _mm512_set1_epi32(-0x10000);
+    struct pair p = {(__m512)_mm512_and_si512(bits, odd),
+                     (__m512)_mm512_slli_epi32(bits, 16)};
+
+    return p;
+}
+
+LANE_INLINE __mmask32 pair_lanes_of(int64_t n)
+{
+    return n < PAIR_LANES ? (1u << n) - 1 : UINT32_MAX;
+}
+
+/* Of numbers that are of bfloat16. */
+LANE_INLINE __m512i join_pair(struct pair p)
+{
+    return _mm512_or_si512((__m512i)p.odd,
+                           _mm512_srli_epi32((__m512i)p.even, 16));
+}
+
+LANE_INLINE __m512i round_pair(struct pair p)
+{
+    static const uint16_t places[PAIR_LANES] = {
+        0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+        8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+
+    return _mm512_permutexvar_epi16(
+        _mm512_loadu_si512(places),
+        (__m512i)_mm512_cvtne2ps_pbh(p.odd, p.even));
+}
+
+LANE_INLINE void max_pairs(const uint16_t *x, const int64_t *at, int count,
+                           int64_t n, uint16_t *y)
+{
+    const __m512 lowest = _mm512_set1_ps(-0x1.fep127f);
+
+    for (int64_t c = 0; c < n; c += PAIR_LANES) {
+        const __mmask32 lanes = pair_lanes_of(n - c);
+        struct pair best = {lowest, lowest};
+
+        for (int i = 0; i < count; i++) {
+            const struct pair v = load_pair(x + at[i] + c, lanes);
+
+            best.odd = _mm512_max_ps(v.odd, best.odd);
+            best.even = _mm512_max_ps(v.even, best.even);
+        }
+        _mm512_mask_storeu_epi16(y + c, lanes, join_pair(best));
+    }
+}
+
+LANE_INLINE void mean_pairs(const uint16_t *x, const int64_t *at, int count,
+                            int64_t n, uint16_t *y)
+{
+    const bool exact = (count & (count - 1)) == 0; /* a product, too */
+    const __m512 by = _mm512_set1_ps(exact ? 1 / (float)count : (float)count);
+
+    for (int64_t c = 0; c < n; c += PAIR_LANES) {
+        const __mmask32 lanes = pair_lanes_of(n - c);
+        struct pair sum = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+
+        for (int i = 0; i < count; i++) {
+            const struct pair v = load_pair(x + at[i] + c, lanes);
+
+            sum.odd = _mm512_add_ps(sum.odd, v.odd);
+            sum.even = _mm512_add_ps(sum.even, v.even);
+        }
+        sum.odd =
+            exact ? _mm512_mul_ps(sum.odd, by) : _mm512_div_ps(sum.odd, by);
+        sum.even =
+            exact ? _mm512_mul_ps(sum.even, by) : _mm512_div_ps(sum.even, by);
+        _mm512_mask_storeu_epi16(y + c, lanes, round_pair(sum));
+    }
+}
+
+/* Four taps, as most windows have, are known when this is compiled. */
+#define PAIR_RUN(name)                                                  \
+    LANE_INLINE void name##_run_bfloat16(                               \
         const void *from, const struct taps *taps, int64_t n, void *to) \
     {                                                                   \
-        max_run(from, taps, n, to, half);                               \
-    }                                                                   \
-    TARGET static void mean_run_##name(                                 \
-        const void *from, const struct taps *taps, int64_t n, void *to) \
-    {                                                                   \
-        mean_run(from, taps, n, to, half);                              \
+        if (taps->count == 4)                                           \
+            name##_pairs(from, taps->at, 4, n, to);                     \
+        else                                                            \
+            name##_pairs(from, taps->at, taps->count, n, to);           \
+    }
+
+PAIR_RUN(max)
+PAIR_RUN(mean)
+
+#define RUNS(name, half)                                                       \
+    LANE_INLINE void max_run_##name(const void *from, const struct taps *taps, \
+                                    int64_t n, void *to)                       \
+    {                                                                          \
+        max_run(from, taps, n, to, half);                                      \
+    }                                                                          \
+    LANE_INLINE void mean_run_##name(                                          \
+        const void *from, const struct taps *taps, int64_t n, void *to)        \
+    {                                                                          \
+        mean_run(from, taps, n, to, half);                                     \
     }
 
 RUNS(half, true)
-RUNS(bfloat16, false)
 
 /* Rows of y. */
 INLINE void pool_rows(const struct tfd_pooling_window *p, int64_t begin,
@@ -113,10 +214,10 @@ INLINE void pool_rows(const struct tfd_pooling_window *p, int64_t begin,
                  run);
 }
 
-#define POOL_ROWS(name, run)                                \
-    static void name(void *arg, int64_t begin, int64_t end) \
-    {                                                       \
-        pool_rows(arg, begin, end, run);                    \
+#define POOL_ROWS(name, run)                                       \
+    TARGET static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                              \
+        pool_rows(arg, begin, end, run);                           \
     }
 
 POOL_ROWS(max_rows_half, max_run_half)
