@@ -435,11 +435,9 @@ int tfd_pool_cost(const struct tfd_pooling_window *p, int64_t pixels)
  * that as long as without (Zen 5, one thread). */
 #define FAR_SIZE (28 << 20)
 
-static bool is_ahead(const struct tfd_pooling_window *p,
-                     const struct tfd_tensor *y, const struct tfd_tensor *x)
+static bool is_ahead(const struct tfd_tensor *y, const struct tfd_tensor *x)
 {
-    return p->row.stride == 1 && p->column.stride == 1 &&
-           tfd_tensor_size(y) + tfd_tensor_size(x) >= FAR_SIZE;
+    return tfd_tensor_size(y) + tfd_tensor_size(x) >= FAR_SIZE;
 }
 
 /* Of a half type, where there is one that needs no copies in float. */
@@ -455,7 +453,7 @@ static tfd_range_fn *loop_as_it_lies(const struct tfd_kctx *k,
         return NULL;
     p->in = tfd_tensor_data(in);
     p->out = tfd_tensor_data(out);
-    p->ahead = is_ahead(p, out, in);
+    p->ahead = is_ahead(out, in);
     return tfd_pool_halves(loop, out->dtype, p);
 }
 
@@ -491,7 +489,7 @@ enum tfd_code tfd_pool_run(struct tfd_kctx *k, enum tfd_pool_loop loop,
         p->x = tfd_tensor_data(&o[0].work);
         p->in = tfd_tensor_data(&o[n - 2].work);
         p->out = tfd_tensor_data(&o[n - 1].work);
-        p->ahead = is_ahead(p, &o[n - 1].work, &o[n - 2].work);
+        p->ahead = is_ahead(&o[n - 1].work, &o[n - 2].work);
         share_rows(k, p, rows[loop], o[0].work.shape.dim[0],
                    tfd_pool_loop(loop, o[0].work.dtype));
     }

@@ -115,6 +115,20 @@ INLINE void make_run_ahead(const char *x, const struct taps *taps, int64_t n,
     }
 }
 
+/* Of a window that moves by more than one column: the rows below it that the
+ * one below meets first, as many columns of them as it moves. */
+INLINE void ask_below(const struct tfd_pooling_window *p, const struct span *s,
+                      const char *x, int64_t size)
+{
+    const int64_t pitch = p->column.in * p->channels * size;
+    const int64_t step = p->column.stride * p->channels * size;
+    const int64_t end = s->row + s->rows + p->row.stride;
+
+    for (int64_t r = s->row + s->rows; r < end && r < p->row.in; r++)
+        for (int64_t b = 0; b < step; b += 64)
+            __builtin_prefetch(x + r * pitch + b);
+}
+
 /* A row of y, of elements of so many bytes. */
 INLINE void make_row(const struct tfd_pooling_window *p, const void *x,
                      int64_t row, void *y, int64_t size, neighbours *make)
@@ -131,14 +145,20 @@ INLINE void make_row(const struct tfd_pooling_window *p, const void *x,
         run = p->column.stride == 1 ? same : 1;
         if (tfd_halted_after(same * n * taps.count, &since))
             return;
-        if (p->ahead && taps.count > 0 && s.row + s.rows < p->row.in) {
+        if (p->ahead && run == same && s.row + s.rows < p->row.in &&
+            taps.count > 0) {
             make_run_ahead(x, &taps, same * n, (char *)y + i * n * size, size,
                            p->column.in * n * size, make);
             continue;
         }
-        for (int64_t j = 0; j < same; j += run)
-            make((const char *)x + j * p->column.stride * n * size, &taps,
-                 run * n, (char *)y + (i + j) * n * size);
+        for (int64_t j = 0; j < same; j += run) {
+            const char *from =
+                (const char *)x + j * p->column.stride * n * size;
+
+            if (p->ahead && run < same)
+                ask_below(p, &s, from + s.column * n * size, size);
+            make(from, &taps, run * n, (char *)y + (i + j) * n * size);
+        }
     }
 }
 

@@ -86,7 +86,7 @@ static void check(int size, int stride, int channels)
 
     for (int i = 0; i < ROWS * COLUMNS * channels; i++)
         x[i + 1] = (float)(wide[i] = i * 37 % 19 - 9);
-    for (int i = 0; i < (stride == 1 ? 4 : 2); i++) {
+    for (int i = 0; i < 4; i++) {
         const bool largest = i % 2;
         enum tfd_pool_loop loop = largest ? TFD_POOL_MAX : TFD_POOL_MEAN;
 
@@ -264,7 +264,7 @@ static void check_narrow(enum tfd_dtype t, int size, int stride, int channels)
         wide[i] = i * 37 % 19 - 9;
         narrow_in[i + 1] = narrow(t, (float)wide[i]);
     }
-    for (int i = 0; i < (stride == 1 ? 4 : 2); i++) {
+    for (int i = 0; i < 4; i++) {
         const bool largest = i % 2;
 
         p.ahead = i / 2;
