@@ -264,7 +264,8 @@ static int64_t shard_count(const struct tfd_kctx *k,
         return 1;
     count = tfd_pool_threads(tfd_rt_pool(k->rt)) + 1;
     count = count < work / SHARD_NS ? count : work / SHARD_NS;
-    return count < s->limit ? count : s->limit;
+    count = count < s->limit ? count : s->limit;
+    return count > 1 ? count : 1; /* there may be no rows */
 }
 
 /* A few threads that leave out each other's short rows are slower than one that

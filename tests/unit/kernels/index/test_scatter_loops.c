@@ -105,7 +105,7 @@ static void one_thread_moves_all(void **unused)
  * threads, and fewer. */
 static void threads_move_what_is_theirs(void **unused)
 {
-    static const int threads[] = {1, 7};
+    static const int threads[] = {2, 7};
     struct tfd_status st = TFD_STATUS_INIT;
     struct tfd_rt rt = {.pool = NULL};
     struct tfd_kctx k = {.rt = &rt};
@@ -170,7 +170,7 @@ static void compare_sums(struct tfd_kctx *k, int64_t inner)
 static void sums_have_the_order_of_updates(void **unused)
 {
     struct tfd_status st = TFD_STATUS_INIT;
-    struct tfd_rt rt = {.pool = tfd_pool_new(1, &st)};
+    struct tfd_rt rt = {.pool = tfd_pool_new(2, &st)};
     struct tfd_kctx alone = {0}, k = {.rt = &rt};
 
     (void)unused;
@@ -183,6 +183,24 @@ static void sums_have_the_order_of_updates(void **unused)
     for (int64_t inner = 1; inner <= INNER; inner++)
         compare_sums(&k, inner);
     assert_true(shared > 0);
+    tfd_pool_free(rt.pool);
+}
+
+/* Where there are no places, all that is left out is left out. */
+static void nothing_is_added_to_no_places(void **unused)
+{
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_rt rt = {.pool = tfd_pool_new(2, &st)};
+    struct tfd_kctx k = {.rt = &rt};
+    const struct tfd_scatter s = {
+        .to = m.to, .by = m.by, .rows = m.wide, .count = COUNT, .inner = 32};
+
+    (void)unused;
+    assert_non_null(rt.pool);
+    for (int i = 0; i < COUNT; i++)
+        m.wide[i] = -1;
+    assert_int_equal(tfd_scatter_run(&k, TFD_SCATTER_ADD, TFD_FLOAT, &s, &st),
+                     TFD_OK);
     tfd_pool_free(rt.pool);
 }
 
@@ -288,6 +306,7 @@ int main(void)
         cmocka_unit_test(threads_move_what_is_theirs),
         cmocka_unit_test(nothing_is_moved_for_empty_rows),
         cmocka_unit_test(sums_have_the_order_of_updates),
+        cmocka_unit_test(nothing_is_added_to_no_places),
         cmocka_unit_test(halves_are_joined_as_floats_and_rounded),
         cmocka_unit_test(what_has_no_sum_is_refused),
     };
