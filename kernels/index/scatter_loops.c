@@ -262,7 +262,7 @@ static int64_t shard_count(const struct tfd_kctx *k,
 
     if (!k->rt || work < 2 * SHARD_NS)
         return 1;
-    count = tfd_pool_threads(tfd_rt_pool(k->rt)) + 1;
+    count = tfd_pool_threads(tfd_rt_pool(k->rt));
     count = count < work / SHARD_NS ? count : work / SHARD_NS;
     count = count < s->limit ? count : s->limit;
     return count > 1 ? count : 1; /* there may be no rows */

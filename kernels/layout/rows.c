@@ -259,7 +259,7 @@ static tfd_rows_fn *plain_of(bool scatter, enum tfd_dtype index)
 
 /* ---- Far rows ------------------------------------------------------------ */
 
-#define FAR (4 << 20) /* bytes that are out of all near caches */
+#define FAR (12 << 20) /* bytes that no cache holds beside as many others */
 
 #if defined(__x86_64__)
 
