@@ -100,8 +100,9 @@ enum tfd_code tfd_runs_copy(struct tfd_kctx *k, int out, int64_t dst_row,
 
 /* Of rows that all parts are copied to or from, while they are in a cache. */
 #define BLOCK_SIZE (1 << 17)
-#define ROWS_MIN 16 /* below, each part is shared among threads by itself */
-#define RUN_SIZE 64 /* what beginning a run costs, in bytes */
+#define ROWS_MIN 16   /* below, each part is shared among threads by itself */
+#define RUN_SIZE 64   /* what beginning a run costs, in bytes */
+#define LONG_RUN 1024 /* bytes, of which few are in lines not whole */
 
 struct parts {
     const struct tfd_tensor *part;
@@ -109,7 +110,8 @@ struct parts {
     int64_t outer, row; /* rows, and bytes of one of the whole */
     char *whole;
     bool join, columns; /* each is one narrow element of a row */
-    bool past;          /* the caches (lines.h) */
+    bool past;          /* the caches (lines.h), by blocks of rows */
+    bool runs_past;     /* so, too, run by run */
 };
 
 static int64_t bytes_of(const struct tfd_tensor *t)
@@ -192,6 +194,24 @@ static void join_past(const struct parts *p, int64_t first, int64_t rows)
     tfd_lines_put(to, block, rows * p->row);
 }
 
+/* The same of rows that are longer than a block, joined or cut: no run is made
+ * elsewhere. */
+static void move_runs_past(const struct parts *p, int64_t first, int64_t rows)
+{
+    char *whole = p->whole + first * p->row;
+
+    for (int64_t i = first; i < first + rows; i++)
+        for (int j = 0; j < p->count; j++) {
+            const int64_t run = bytes_of(&p->part[j]) / p->outer;
+            char *own = (char *)tfd_tensor_data(&p->part[j]) + i * run;
+            const char *from = p->join ? own : whole;
+
+            tfd_lines_fetch(from + (p->join ? run : p->row), run);
+            tfd_lines_put(p->join ? whole : own, from, run);
+            whole += run;
+        }
+}
+
 static void move_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct parts *p = arg;
@@ -205,10 +225,12 @@ static void move_rows(void *arg, int64_t begin, int64_t end)
             move_columns(p, i, rows);
         else if (p->past)
             join_past(p, i, rows);
+        else if (p->runs_past)
+            move_runs_past(p, i, rows);
         else
             move_parts(p, p->whole + i * p->row, i, rows);
     }
-    if (p->past)
+    if (p->past || p->runs_past)
         tfd_lines_end();
 }
 
@@ -224,14 +246,16 @@ static void move_all(struct tfd_kctx *k, const struct tfd_tensor *whole,
 {
     const int64_t size = bytes_of(whole);
     int64_t cost;
+    bool past;
 
     if (size == 0)
         return;
     p->whole = tfd_tensor_data(whole);
     p->row = size / p->outer;
     p->columns = are_columns(p);
-    p->past = p->join && !p->columns && p->row <= TFD_LINES_SIZE &&
-              tfd_lines_worth(size, size);
+    past = !p->columns && tfd_lines_worth(size, size);
+    p->past = past && p->join && p->row <= TFD_LINES_SIZE;
+    p->runs_past = past && !p->past && p->row / p->count >= LONG_RUN;
     cost = 2 * p->row + (p->columns ? 0 : (int64_t)p->count * RUN_SIZE);
     tfd_kctx_parallel_bytes(k, p->outer, cost < INT_MAX ? (int)cost : INT_MAX,
                             move_rows, p);

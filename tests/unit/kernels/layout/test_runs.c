@@ -149,12 +149,28 @@ static void test_wide(void **state)
     cut(wide, 3, 17);
 }
 
+/* More than the caches hold: long runs go to memory one by one, short ones by
+ * blocks of whole rows. */
+static void test_past_the_caches(void **state)
+{
+    static const int64_t longer[] = {3001, 0, 4099, 1, 1026};
+    static const int64_t shorter[] = {100, 7, 0, 500, 33};
+
+    (void)state;
+    join(longer, 5, 1100);
+    join(longer, 1, 4001);
+    cut(longer, 5, 1100);
+    cut(longer, 1, 4001);
+    join(shorter, 5, 17001);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_past_the_caches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
