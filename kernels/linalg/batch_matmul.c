@@ -188,6 +188,11 @@ static void make_steps(const struct tfd_shape *batch, const struct tfd_shape *x,
     }
 }
 
+#define AHEAD 2              /* products, whose matrices are asked for */
+#define ASKED_MAX (4 << 10)  /* bytes of a matrix that is */
+#define ASKED_MIN (16 << 20) /* of all matrices */
+#define LINE_SIZE 64
+
 static const void *matrix_at(const struct tfd_gemm *g, const void *base,
                              int64_t index, int64_t elements)
 {
@@ -215,11 +220,49 @@ static struct tfd_gemm product_at(const struct tfd_batch_matmul_plan *p,
     return g;
 }
 
+/* The lines of a matrix; what is written has a constant 1 as last argument. */
+#define ASK(p, elements, dtype, written)                                  \
+    do {                                                                  \
+        const int64_t size = (elements) * (int64_t)tfd_dtype_size(dtype); \
+                                                                          \
+        for (int64_t at = 0; at < size; at += LINE_SIZE)                  \
+            __builtin_prefetch((const char *)(p) + at, written);          \
+    } while (0)
+
+/* Asks for the matrices of product i: they are too small for the processor to
+ * see in time which lines come next. */
+static void ask_ahead(const struct tfd_batch_matmul_plan *p, int64_t i)
+{
+    const struct tfd_gemm g = product_at(p, i);
+
+    ASK(g.a, g.m * g.k, g.dtype, 0);
+    ASK(g.b, g.k * g.n, g.dtype, 0);
+    ASK(g.c, g.m * g.n, g.dtype, 1);
+}
+
+/* Not where the matrices lie in a cache, which answers in time. */
+static bool is_asked_ahead(const struct tfd_batch_matmul_plan *p)
+{
+    const struct tfd_gemm *g = &p->g;
+    const int64_t most = ASKED_MAX / (int64_t)tfd_dtype_size(g->dtype);
+
+    if (g->m > most || g->n > most || g->k > most)
+        return false;
+    return g->m * g->k <= most && g->k * g->n <= most && g->m * g->n <= most &&
+           p->count * (g->m * g->k + g->k * g->n + g->m * g->n) >=
+               ASKED_MIN / (int64_t)tfd_dtype_size(g->dtype);
+}
+
 static void multiply_some(void *arg, int64_t begin, int64_t end)
 {
-    for (int64_t i = begin; i < end; i++) {
-        struct tfd_gemm g = product_at(arg, i);
+    const struct tfd_batch_matmul_plan *p = arg;
+    const bool asks = is_asked_ahead(p);
 
+    for (int64_t i = begin; i < end; i++) {
+        struct tfd_gemm g = product_at(p, i);
+
+        if (asks && i + AHEAD < end)
+            ask_ahead(p, i + AHEAD);
         tfd_gemm(&g);
     }
 }
