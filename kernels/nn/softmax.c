@@ -29,6 +29,9 @@ struct rows {
 #define PASS 2048 /* elements of rows that go a step at a time together */
 #define PASS_FAR (PASS / 2) /* in a row of what comes from memory */
 #define NEAR_COUNT (1 << 17)
+/* Floats wait in lines of their own, and go to y once. */
+#define IS_BESIDE(F) (sizeof(F) == sizeof(float))
+#define ROW_BESIDE(n) (((n) + 15) / 16 * 16)
 #define FETCH_SIZE_MIN 256 /* bytes of a row; the processor foresees less */
 #define BLOCK 256 /* elements of short rows, or exponentials nobody needs */
 
@@ -109,28 +112,30 @@ static inline void fetch(const void *x, size_t bytes)
     }                                                                          \
                                                                                \
     /* A pass over all of them for each step: of one row alone each waits for  \
-     * the one before.  What lies `ahead` elements further is asked for. */    \
+     * the one before.  Exponentials lie `row` numbers apart, in y or beside   \
+     * it.  What lies `ahead` elements further is asked for. */                \
     TFD_ROW_INLINE void softmax_few_##name(const T *x, T *y, int64_t n,        \
                                            int64_t count, int64_t ahead)       \
     {                                                                          \
-        F some[PASS / TFD_ROW_LANES];                                          \
+        _Alignas(TFD_LINE_SIZE) F beside[IS_BESIDE(F) ? PASS : 1];             \
+        F some[PASS / TFD_ROW_LANES], *e = IS_BESIDE(F) ? beside : (F *)y;     \
+        const int64_t row = IS_BESIDE(F) ? ROW_BESIDE(n) : n;                  \
                                                                                \
         for (int64_t r = 0; r < count; r++)                                    \
             some[r] = row_max_##name(x + r * n, 1, n);                         \
         for (int64_t r = 0; r < count; r++)                                    \
-            for (int64_t i = r * n, e = i + n, last = i; i < e; i = last) {    \
-                last = tfd_min(e, i + BLOCK);                                  \
-                fetch(x + i + ahead, (size_t)(last - i) * sizeof(T));          \
-                for (int64_t j = i; j < last; j++)                             \
-                    y[j] = from(exp_(to(x[j]) - some[r]));                     \
+            for (int64_t i = 0, m; i < n; i += m) {                            \
+                m = tfd_min(n - i, BLOCK);                                     \
+                fetch(x + r * n + i + ahead, (size_t)m * sizeof(T));           \
+                exp_##s(x + r * n + i, m, some[r], e + r * row + i);           \
             }                                                                  \
         for (int64_t r = 0; r < count; r++)                                    \
-            some[r] = row_sum_##name(y + r * n, n);                            \
+            some[r] = row_sum_##name(e + r * row, n);                          \
         for (int64_t r = 0; r < count; r++)                                    \
             some[r] = 1 / some[r];                                             \
         for (int64_t r = 0; r < count; r++)                                    \
-            for (int64_t i = r * n; i < (r + 1) * n; i++)                      \
-                y[i] = from(to(y[i]) * some[r]);                               \
+            for (int64_t i = 0; i < n; i++)                                    \
+                y[r * n + i] = from(e[r * row + i] * some[r]);                 \
     }                                                                          \
                                                                                \
     TFD_SIMD_LOOP(softmax_##name)                                              \
@@ -149,7 +154,7 @@ static inline void fetch(const void *x, size_t bytes)
             return;                                                            \
         }                                                                      \
         for (int64_t r = begin, few; n <= most && r < end; r += few) {         \
-            few = tfd_min(end - r, PASS / n);                                  \
+            few = tfd_min(end - r, PASS / ROW_BESIDE(n));                      \
             softmax_few_##name(                                                \
                 (const T *)rows->x + r * n, (T *)rows->y + r * n, n, few,      \
                 far && n * (int64_t)sizeof(T) >= FETCH_SIZE_MIN ? n * few      \

@@ -47,6 +47,62 @@ TFD_ROW_INLINE float tfd_row_exp(float x)
     return x < lowest ? 0 : e;
 }
 
+/* y = tfd_row_exp(x - max) of TFD_ROW_BLOCK numbers, each step of all vectors
+ * before the next: of a vector after the other, each a chain of 25 steps, a
+ * processor has too few in flight. */
+#define TFD_ROW_BLOCK 64
+#define TFD_ROW_EACH(i) for (int i = 0; i < TFD_ROW_BLOCK; i++)
+TFD_ROW_INLINE void tfd_row_exp_block(const float *x, float max, float *y)
+{
+    const float lowest = -87.3365402f; /* log(2^-126) */
+    float v[TFD_ROW_BLOCK], s[TFD_ROW_BLOCK], r[TFD_ROW_BLOCK];
+    float p[TFD_ROW_BLOCK], d[TFD_ROW_BLOCK];
+
+    TFD_ROW_EACH(i) d[i] = x[i] - max;
+    TFD_ROW_EACH(i) s[i] = d[i] * TFD_LOG2_E + TFD_ROUND_MAGIC;
+    TFD_ROW_EACH(i) r[i] = s[i] - TFD_ROUND_MAGIC;
+    TFD_ROW_EACH(i) v[i] = d[i] - r[i] * TFD_LN2_HIGH;
+    TFD_ROW_EACH(i) r[i] = v[i] - r[i] * TFD_LN2_LOW;
+    TFD_ROW_EACH(i) p[i] = 1.9875691500e-4f * r[i] + 1.3981999507e-3f;
+    TFD_ROW_EACH(i) p[i] = p[i] * r[i] + 8.3334519073e-3f;
+    TFD_ROW_EACH(i) p[i] = p[i] * r[i] + 4.1665795894e-2f;
+    TFD_ROW_EACH(i) p[i] = p[i] * r[i] + 1.6666665459e-1f;
+    TFD_ROW_EACH(i) p[i] = p[i] * r[i] + 5.0000001201e-1f;
+    TFD_ROW_EACH(i) p[i] = p[i] * r[i] * r[i] + r[i] + 1.0f;
+    TFD_ROW_EACH(i)
+    {
+        /* 2^n, where n has the eight bits for it. */
+        const uint32_t n = tfd_half_float_bits(s[i]) - 0x4b400000u;
+        const float e = p[i] * tfd_half_float_of((n + 127) << 23);
+
+        y[i] = d[i] < lowest ? 0 : e;
+    }
+}
+
+/* y, which is not x, = exp(x - max).  The last block may overlap the one
+ * before. */
+TFD_ROW_INLINE void tfd_row_exps(const float *x, int64_t n, float max, float *y)
+{
+    const int64_t last = n - TFD_ROW_BLOCK;
+
+    if (last < 0) {
+        for (int64_t i = 0; i < n; i++)
+            y[i] = tfd_row_exp(x[i] - max);
+        return;
+    }
+    for (int64_t i = 0; i < last; i += TFD_ROW_BLOCK)
+        tfd_row_exp_block(x + i, max, y + i);
+    tfd_row_exp_block(x + last, max, y + last);
+}
+
+/* Here y may be x. */
+TFD_ROW_INLINE void tfd_double_exps(const double *x, int64_t n, double max,
+                                    double *y)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = tfd_double_exp(x[i] - max);
+}
+
 #define TFD_ROW_LARGER(a, b) ((b) > (a) ? (b) : (a))
 
 /* Of vectors: a += b, and a = TFD_ROW_LARGER(a, b). */

@@ -25,6 +25,8 @@ static void test_softmax(void **state)
         {"Softmax", "", {"float[2] -inf 1"}, {"float[2] 0 1"}},
         {"Softmax", "", {"float[2] -inf -inf"}, {"float[2] nan"}},
         {"Softmax", "", {"float[1,400] 7"}, {"float[1,400] 0.0025"}},
+        {"Softmax", "", {"float[50,50] 7"}, {"float[50,50] 0.02"}},
+        {"Softmax", "", {"float[9,800] 7"}, {"float[9,800] 0.00125"}},
         {"Softmax", "", {"float[0,3]"}, {"float[0,3]"}},
         {"Softmax", "", {"float[3,0]"}, {"float[3,0]"}},
         {"LogSoftmax",
@@ -40,6 +42,36 @@ static void test_softmax(void **state)
 
     (void)state;
     KRIG_CHECK(cases);
+}
+
+#define EXPS_MAX 200
+
+/* The bits of one number after the other, whatever n and x are. */
+static void test_exps_of_a_row(void **state)
+{
+    static const float specials[] = {
+        0,           -0.0f,    -INFINITY, -87.3365402f, -87.336548f,
+        -87.336533f, -1.0e38f, -3.0e-45f, -0.34657359f, -0.3465736f,
+        -100,        -12.5f};
+    float x[EXPS_MAX + 1], y[EXPS_MAX + 2];
+
+    (void)state;
+    for (int64_t n = 0; n <= EXPS_MAX; n++)
+        for (int with_nan = 0; with_nan < 2; with_nan++) {
+            for (int64_t i = 0; i < n; i++)
+                x[i + 1] = i % 3 ? (float)(i * 37 % 101) * -0.9f
+                                 : specials[i / 3 % TFD_COUNT(specials)];
+            if (with_nan && n > 0)
+                x[n / 2 + 1] = tfd_half_float_of(0xffc00001u);
+            y[n + 1] = 5;
+            tfd_row_exps(x + 1, n, 0.25f, y + 1);
+            for (int64_t i = 1; i <= n; i++) {
+                const float want = tfd_row_exp(x[i] - 0.25f);
+
+                assert_true(isnan(want) ? isnan(y[i]) : want == y[i]);
+            }
+            assert_true(y[n + 1] == 5);
+        }
 }
 
 /* Two rows of n numbers, of which the first has `special` somewhere, at an odd
@@ -381,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_exps_of_a_row),
         cmocka_unit_test(test_softmax_of_bfloat16),
         cmocka_unit_test(test_rows_of_every_width),
         cmocka_unit_test(test_cross_entropy_of_distributions),
