@@ -4,11 +4,14 @@
  *
  * A row of the result is made from two rows of the image, or from four; those
  * are made one first, so that long loops go over columns and channels at once.
+ * Where bilinear rows of the result are as many as the image's, or more, a row
+ * of the image is stretched once for all that are made from it.
  */
 #include "common/thread/halt.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
 #include "kernels/image/resize.h"
+#include "kernels/vector/simd.h"
 
 struct job {
     struct tfd_resize r;
@@ -21,6 +24,112 @@ struct job {
 /* The first channel of the next pixel is computed for nothing, and then written
  * by its own turn. */
 #define LANES(name, p) tfd_resize_lanes_##name(p)
+
+#define STRETCHED_MAX 4096 /* floats of a row; two lie on the stack */
+
+struct mix {
+    const float *above, *below;
+    float *y, weight;
+};
+
+TFD_SIMD_LOOP(mix_rows)
+{
+    const struct mix *m = arg;
+    float *restrict y = m->y;
+
+    for (int64_t i = begin; i < end; i++)
+        y[i] = m->above[i] + (m->below[i] - m->above[i]) * m->weight;
+}
+TFD_SIMD_CLONES(mix_rows)
+
+static bool is_stretched(const struct job *j)
+{
+    return j->r.out[0] >= j->r.in[0] && j->r.out[1] <= STRETCHED_MAX &&
+           j->r.channels <= STRETCHED_MAX / j->r.out[1];
+}
+
+/* A row of the image with the columns of the result. */
+#define STRETCH(name, T, TO)                                                   \
+    static inline __attribute__((always_inline)) void stretch_from_##name(     \
+        const struct job *j, int64_t first, const T *row, int64_t depth,       \
+        float *restrict y)                                                     \
+    {                                                                          \
+        y += first * depth;                                                    \
+        for (int64_t x = first; x < j->r.out[1]; x++, y += depth) {            \
+            const struct tfd_resize_taps *t = &j->columns[x];                  \
+            const int64_t left = t->at[0] * depth, right = t->at[1] * depth;   \
+                                                                               \
+            for (int64_t c = 0; c < depth; c++) {                              \
+                const float a = TO(row[left + c]);                             \
+                                                                               \
+                y[c] = a + (TO(row[right + c]) - a) * t->weight[1];            \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    /* As blend_lanes. */                                                      \
+    static int64_t stretch_lanes_##name(const struct job *j, const T *row,     \
+                                        float *y)                              \
+    {                                                                          \
+        const int64_t last = j->r.in[1] - 1;                                   \
+        int64_t x = 0;                                                         \
+                                                                               \
+        for (; x + 1 < j->r.out[1]; x++, y += 3) {                             \
+            const struct tfd_resize_taps *t = &j->columns[x];                  \
+            tfd_resize_lanes a;                                                \
+                                                                               \
+            if (t->at[0] >= last || t->at[1] >= last)                          \
+                break;                                                         \
+            a = LANES(name, row + t->at[0] * 3);                               \
+            a += (LANES(name, row + t->at[1] * 3) - a) * t->weight[1];         \
+            memcpy(y, &a, sizeof(a));                                          \
+        }                                                                      \
+        return x;                                                              \
+    }                                                                          \
+                                                                               \
+    static void stretch_##name(const struct job *j, const T *row, float *y)    \
+    {                                                                          \
+        int64_t first = 0;                                                     \
+                                                                               \
+        if (j->r.channels == 3 && TFD_RESIZE_IN_LANES(T))                      \
+            first = stretch_lanes_##name(j, row, y);                           \
+        if (j->r.channels == 3)                                                \
+            stretch_from_##name(j, first, row, 3, y);                          \
+        else if (j->r.channels == 1)                                           \
+            stretch_from_##name(j, 0, row, 1, y);                              \
+        else                                                                   \
+            stretch_from_##name(j, 0, row, j->r.channels, y);                  \
+    }                                                                          \
+                                                                               \
+    static void bilinear_stretched_##name(const struct job *j, int64_t begin,  \
+                                          int64_t end)                         \
+    {                                                                          \
+        const int64_t line = j->r.in[1] * j->r.channels;                       \
+        const int64_t out_line = j->r.out[1] * j->r.channels;                  \
+        float stretched[2][STRETCHED_MAX];                                     \
+        const T *of[2] = {NULL, NULL};                                         \
+                                                                               \
+        for (int64_t i = begin; i < end && !tfd_halted(); i++) {               \
+            const struct tfd_resize_taps t =                                   \
+                tfd_resize_linear(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);    \
+            const T *image =                                                   \
+                (const T *)j->r.x + i / j->r.out[0] * j->r.in[0] * line;       \
+            const T *row[] = {image + t.at[0] * line, image + t.at[1] * line}; \
+            const int top = of[1] == row[0],                                   \
+                      low = row[1] == row[0] ? top : !top;                     \
+            struct mix m = {stretched[top], stretched[low],                    \
+                            (float *)j->r.y + i * out_line, t.weight[1]};      \
+                                                                               \
+            if (of[top] != row[0])                                             \
+                stretch_##name(j, row[0], stretched[top]);                     \
+            of[top] = row[0];                                                  \
+            if (of[low] != row[1])                                             \
+                stretch_##name(j, row[1], stretched[low]);                     \
+            of[low] = row[1];                                                  \
+            mix_rows(&m, 0, out_line);                                         \
+        }                                                                      \
+    }
+TFD_IMAGE_TYPES_AND_BFLOAT16(STRETCH)
 
 /* A pixel between four: left and right first, then top and bottom. */
 #define BILINEAR(name, T, TO)                                                \
@@ -94,6 +203,10 @@ struct job {
         const int64_t line = j->r.in[1] * j->r.channels;                     \
         const int64_t out_line = j->r.out[1] * j->r.channels;                \
                                                                              \
+        if (!j->same && is_stretched(j)) {                                   \
+            bilinear_stretched_##name(j, begin, end);                        \
+            return;                                                          \
+        }                                                                    \
         for (int64_t i = begin; i < end && !tfd_halted(); i++) {             \
             const struct tfd_resize_taps t =                                 \
                 tfd_resize_linear(&j->r, TFD_RESIZE_HIGH, i % j->r.out[0]);  \
