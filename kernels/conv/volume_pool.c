@@ -60,6 +60,14 @@ static inline struct y_row y_row_of(const struct tfd_volume_pool *p, int64_t i)
                           extent_of(&p->row, i % p->row.out)};
 }
 
+/* 1 / a count, where it is a power of two, or 0. */
+INLINE float exact_inverse(float count)
+{
+    const int64_t all = (int64_t)count;
+
+    return (all & (all - 1)) == 0 ? 1 / count : 0;
+}
+
 /* ---- Maxima and means ---------------------------------------------------- */
 
 #define WIDE 16 /* elements of y that stay in registers from tap to tap */
@@ -158,9 +166,8 @@ INLINE void make_windows(const struct tfd_volume_pool *p, const struct y_row *r,
     const int64_t all = r->plane.count * r->row.count * column.count;
     const int64_t stride = p->column.stride, n = p->channels;
     const int64_t run = stride == 1 ? same : 1;
-    struct piece t = {.first = true,
-                      .all = (float)all,
-                      .times = (all & (all - 1)) == 0 ? 1 / (float)all : 0};
+    struct piece t = {
+        .first = true, .all = (float)all, .times = exact_inverse((float)all)};
     int64_t at = 0;
 
     for (; !t.last && !tfd_halted(); t.first = false) {
@@ -333,11 +340,51 @@ TFD_SIMD_CLONES(volume_take)
 
 /* ---- Gradients of means -------------------------------------------------- */
 
-/* What the windows of one plane of dy give a plane of dx. */
-static inline __attribute__((always_inline)) void
-spread_plane(const struct tfd_volume_pool *p, int64_t planes, const float *dy,
-             float *dx)
+/* How windows of means give: `alone` are those that share no element, so that
+ * what they give is written, and added to 0 only for -0. */
+struct spread {
+    const struct tfd_volume_pool *p;
+    int64_t planes; /* of the window */
+    bool alone;
+};
+
+INLINE bool is_alone(const struct tfd_window_side *s)
 {
+    return s->size <= s->stride;
+}
+
+/* Windows that share no element, and leave none out. */
+INLINE bool is_tiled(const struct tfd_window_side *s)
+{
+    return s->size == s->stride && s->before >= 0 &&
+           s->out * s->stride - s->before >= s->in;
+}
+
+/* n channels of a pixel give a part of them to a row of `count` pixels. */
+INLINE void spread_pixel(const float *dy, int64_t n, float part, bool alone,
+                         int64_t count, float *to)
+{
+    const float times = exact_inverse(part);
+
+    for (int64_t d = 0; d < count; d++, to += n)
+        if (alone && times > 0)
+            for (int64_t c = 0; c < n; c++)
+                to[c] = dy[c] * times + 0.0f;
+        else if (alone)
+            for (int64_t c = 0; c < n; c++)
+                to[c] = dy[c] / part + 0.0f;
+        else if (times > 0)
+            for (int64_t c = 0; c < n; c++)
+                to[c] += dy[c] * times;
+        else
+            for (int64_t c = 0; c < n; c++)
+                to[c] += dy[c] / part;
+}
+
+/* What the windows of one plane of dy give a plane of dx. */
+INLINE void spread_plane(const struct spread *s, const float *dy, float *dx)
+{
+    const struct tfd_volume_pool *p = s->p;
     const int64_t n = p->channels;
     int64_t since = 0;
 
@@ -346,17 +393,13 @@ spread_plane(const struct tfd_volume_pool *p, int64_t planes, const float *dy,
 
         for (int64_t j = 0; j < p->column.out; j++, dy += n) {
             const struct extent column = extent_of(&p->column, j);
-            const float count = (float)(planes * row.count * column.count);
+            const float count = (float)(s->planes * row.count * column.count);
 
             for (int64_t b = 0; b < row.count; b++) {
                 if (tfd_halted_after(column.count * n, &since))
                     return;
-                for (int64_t d = 0; d < column.count; d++) {
-                    float *to = dx + pixel_at(p, 0, row.at + b, column.at + d);
-
-                    for (int64_t c = 0; c < n; c++)
-                        to[c] += dy[c] / count;
-                }
+                spread_pixel(dy, n, count, s->alone, column.count,
+                             dx + pixel_at(p, 0, row.at + b, column.at));
             }
         }
     }
@@ -368,17 +411,22 @@ TFD_SIMD_LOOP(volume_spread)
     const struct tfd_volume_pool *p = arg;
     const int64_t size = p->row.in * p->column.in * p->channels;
     const int64_t dy_size = p->row.out * p->column.out * p->channels;
+    struct spread s = {
+        p, 0, is_alone(&p->plane) && is_alone(&p->row) && is_alone(&p->column)};
+    const bool all = is_tiled(&p->row) && is_tiled(&p->column);
 
     for (int64_t i = begin; i < end && !tfd_halted(); i++) {
         const int64_t volume = i / p->plane.in;
         int64_t first, last;
 
         tfd_window_over(&p->plane, i % p->plane.in, &first, &last);
-        tfd_halt_clear(p->out + i * size, (size_t)size * sizeof(float));
-        for (int64_t a = first; a < last && !tfd_halted(); a++)
-            spread_plane(p, extent_of(&p->plane, a).count,
-                         p->in + (volume * p->plane.out + a) * dy_size,
+        if (!s.alone || !all || first >= last)
+            tfd_halt_clear(p->out + i * size, (size_t)size * sizeof(float));
+        for (int64_t a = first; a < last && !tfd_halted(); a++) {
+            s.planes = extent_of(&p->plane, a).count;
+            spread_plane(&s, p->in + (volume * p->plane.out + a) * dy_size,
                          p->out + i * size);
+        }
     }
 }
 TFD_SIMD_CLONES(volume_spread)
