@@ -178,7 +178,9 @@ LOOPS_NARROW(sub, SUB, loop_sub_FLOAT, loop_sub_FLOAT)
 LOOPS_NARROW(mul, MUL, loop_mul_FLOAT, loop_mul_FLOAT)
 LOOPS_NARROW(max, MAX, loop_max_FLOAT, loop_max_FLOAT)
 LOOPS_NARROW(min, MIN, loop_min_FLOAT, loop_min_FLOAT)
-LOOPS_NARROW(squared, SQUARED, loop_squared_steps_HALF,
+TFD_HALF_LOOP_OF_STEPS(loop_squared_HALF, SQUARED, SQUARED_LANES,
+                       loop_squared_steps_HALF)
+TFD_LANES_OR(loop_squared_BFLOAT16, BFLOAT16, BINARY, SQUARED_LANES,
              loop_squared_steps_BFLOAT16)
 
 /* Products put vectors together anew, of which long ones need half as many. */

@@ -97,8 +97,10 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
 #define FUNCTIONS(ROW, X, name, T) \
     ROW(X, sigmoid, name, T)       \
     ROW(X, tanh, name, T)          \
-    ROW(X, sqrt, name, T)          \
-    ROW(X, rsqrt, name, T)         \
+    ROOTS(ROW, X, name, T)
+#define ROOTS(ROW, X, name, T) \
+    ROW(X, sqrt, name, T)      \
+    ROW(X, rsqrt, name, T)     \
     ROW(X, reciprocal, name, T)
 
 #define ROW_REAL(X, function, name, T) \
@@ -125,7 +127,7 @@ TFD_COMPLEX_DTYPES(DEFINE_COMPLEX)
 #define reciprocal_native(y, dy) ((dy) == 0 ? 0 : -(dy) * ((y) * (y)))
 
 /* Of vectors of floats: see TFD_LANES_LOOP. */
-#define TIMES tfd_lanes_mul
+#define TIMES TFD_LANES_TIMES
 #define sigmoid_lanes(R, y, dy) TIMES(dy, R(TIMES(y, R(1.0f - (y)))))
 #define tanh_lanes(R, y, dy) TIMES(dy, R(1.0f - R((y) * (y))))
 #define sqrt_lanes(R, y, dy) TFD_LANES_UNLESS_0(dy, TIMES(dy, R(0.5f / (y))))
@@ -141,7 +143,11 @@ FUNCTIONS(ROW_REAL, TFD_PAIR_SIMD, FLOAT, float)
 FUNCTIONS(ROW_REAL, TFD_PAIR_SIMD, DOUBLE, double)
 FUNCTIONS(ROW_STEPS, TFD_PAIR_WIDE, HALF, tfd_half)
 FUNCTIONS(ROW_STEPS, TFD_PAIR_WIDE, BFLOAT16, tfd_bfloat16)
-FUNCTIONS(ROW_HALF, TFD_HALF_LOOP, HALF, tfd_half)
+TFD_HALF_LOOP_OF_STEPS(loop_sigmoid_HALF, sigmoid_native, sigmoid_lanes,
+                       loop_sigmoid_steps_HALF)
+TFD_HALF_LOOP_OF_STEPS(loop_tanh_HALF, tanh_native, tanh_lanes,
+                       loop_tanh_steps_HALF)
+ROOTS(ROW_HALF, TFD_HALF_LOOP, HALF, tfd_half)
 FUNCTIONS(ROW_BFLOAT16, TFD_LANES_OR, BFLOAT16, tfd_bfloat16)
 FUNCTIONS(ROW_COMPLEX, TFD_BINARY_LOOP, COMPLEX64, tfd_complex64)
 FUNCTIONS(ROW_COMPLEX, TFD_BINARY_LOOP, COMPLEX128, tfd_complex128)

@@ -2,8 +2,9 @@
  * narrow_lanes.h - elementwise loops of half and bfloat16 in registers, by
  * instructions of AVX-512: 8 numbers are widened to floats, computed and
  * rounded without going through memory in between.  Conversions of 16 halves
- * take more than twice as long as those of 8 (Zen 4: Mul of 64,000 5.7 us,
- * not 4.3).
+ * take more than twice as long as those of 8 on Zen 4 (Mul of 64,000 5.7 us,
+ * not 4.3), and as long as those of 8 on Zen 5: what rounds halves between its
+ * steps has a loop of 16, too (TFD_LANES16_LOOP).
  *
  *     TFD_LANES_LOOP(loop_add_HALF_lanes, HALF, BINARY, ADD)
  *
@@ -33,6 +34,7 @@ enum { TFD_LANES = 8 };
 
 typedef __m256 tfd_lanes_unary(__m256 a);
 typedef __m256 tfd_lanes_binary(__m256 a, __m256 b);
+typedef __m512 tfd_lanes16_binary(__m512 a, __m512 b);
 
 /* ---- Conversions --------------------------------------------------------- */
 
@@ -143,6 +145,17 @@ DEFINE_ORDERED(mul, "vmulps")
 
 #undef DEFINE_ORDERED
 
+TFD_LANES_INLINE __m512 tfd_lanes16_mul(__m512 a, __m512 b)
+{
+    __m512 y;
+
+    __asm__("vmulps %2, %1, %0" : "=v"(y) : "v"(a), "v"(b));
+    return y;
+}
+
+#define TFD_LANES_TIMES(a, b) \
+    _Generic((a), __m256 : tfd_lanes_mul, __m512 : tfd_lanes16_mul)(a, b)
+
 /* ---- Loops --------------------------------------------------------------- */
 
 TFD_LANES_INLINE void tfd_lanes_each1(enum tfd_dtype t, const struct tfd_row *r,
@@ -198,6 +211,61 @@ TFD_LANES_INLINE void tfd_lanes_each2(enum tfd_dtype t, const struct tfd_row *r,
     else
         tfd_lanes_sides(t, r, begin, end, true, true, f);
 }
+
+/* ---- 16 halves ----------------------------------------------------------- */
+
+#define TFD_LANES16_EVERY ((__mmask16)UINT16_MAX)
+
+TFD_LANES_INLINE __m256i tfd_lanes16_to_HALF(__m512 x)
+{
+    return _mm512_maskz_cvtps_ph(TFD_LANES16_EVERY, x,
+                                 _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+TFD_LANES_INLINE __m512 tfd_lanes16_round_HALF(__m512 x)
+{
+    return _mm512_cvtph_ps(tfd_lanes16_to_HALF(x));
+}
+
+TFD_LANES_INLINE __m512 tfd_lanes16_load(const uint16_t *x)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)x));
+}
+
+/* Where 16 are not slower: not on Zen 4. */
+static inline bool tfd_lanes16_pay(void)
+{
+    return tfd_simd_has_avx512() && !__builtin_cpu_is("amdfam19h");
+}
+
+/* What is left of [begin, end): few elements, or all where an operand stands
+ * for all. */
+TFD_LANES_INLINE int64_t tfd_lanes16_each2(const struct tfd_row *r,
+                                           int64_t begin, int64_t end,
+                                           tfd_lanes16_binary *f)
+{
+    const uint16_t *a = r->a, *b = r->b;
+    uint16_t *y = r->y;
+    int64_t i = begin;
+
+    for (; r->a_step && r->b_step && end - i >= 16; i += 16)
+        _mm256_storeu_si256((void *)(y + i),
+                            tfd_lanes16_to_HALF(f(tfd_lanes16_load(a + i),
+                                                  tfd_lanes16_load(b + i))));
+    return i;
+}
+
+/* name, which is for tfd_lanes16_pay(): a BINARY function of halves; `other`
+ * does what is left. */
+#define TFD_LANES16_LOOP(name, FUNCTION, other)                              \
+    TFD_LANES_INLINE __m512 name##_of(__m512 a, __m512 b)                    \
+    {                                                                        \
+        return FUNCTION(tfd_lanes16_round_HALF, a, b);                       \
+    }                                                                        \
+    TFD_LANES_TARGET static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                                        \
+        other(arg, tfd_lanes16_each2(arg, begin, end, name##_of), end);      \
+    }
 
 #define TFD_LANES_LOOP(name, dtype, ARITY, FUNCTION) \
     TFD_LANES_LOOP_##ARITY(name, dtype, FUNCTION)

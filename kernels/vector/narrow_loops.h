@@ -45,9 +45,23 @@ void tfd_narrow_into(enum tfd_dtype t, tfd_range_fn *wide, size_t size,
         else                                                      \
             tfd_narrow_row(TFD_##dtype, (wide), arg, begin, end); \
     }
+#define TFD_LANES16_OR(name, FUNCTION, other)               \
+    TFD_LANES16_LOOP(name##_lanes16, FUNCTION, other)       \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        if (tfd_lanes16_pay())                              \
+            name##_lanes16(arg, begin, end);                \
+        else                                                \
+            other(arg, begin, end);                         \
+    }
 #else
 #define TFD_LANES_OR(name, dtype, ARITY, FUNCTION, wide) \
     TFD_NARROW_LOOP(name, dtype, wide)
+#define TFD_LANES16_OR(name, FUNCTION, other)               \
+    static void name(void *arg, int64_t begin, int64_t end) \
+    {                                                       \
+        other(arg, begin, end);                             \
+    }
 #endif
 
 /* A loop of halves by NATIVE, a macro of one (UNARY) or two (BINARY) numbers
@@ -58,6 +72,12 @@ void tfd_narrow_into(enum tfd_dtype t, tfd_range_fn *wide, size_t size,
 #define TFD_HALF_LOOP(name, ARITY, NATIVE, LANES, wide)      \
     TFD_LANES_OR(name##_otherwise, HALF, ARITY, LANES, wide) \
     TFD_HALF_TO(name, name##_otherwise, ARITY, NATIVE)
+
+/* The same, BINARY, of a function that rounds between its steps. */
+#define TFD_HALF_LOOP_OF_STEPS(name, NATIVE, LANES, wide) \
+    TFD_LANES_OR(name##_of_8, HALF, BINARY, LANES, wide)  \
+    TFD_LANES16_OR(name##_otherwise, LANES, name##_of_8)  \
+    TFD_HALF_TO(name, name##_otherwise, BINARY, NATIVE)
 
 #ifdef TFD_SIMD_FP16
 #define TFD_HALF_TO(name, otherwise, ARITY, FUNCTION)                     \
