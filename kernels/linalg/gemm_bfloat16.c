@@ -30,7 +30,8 @@ enum {
     LANES = 16,
     VECTORS = 4, /* of a whole panel */
     PANEL = LANES * VECTORS,
-    ROWS_MAX = 8
+    ROWS_MAX = 8,
+    SHORT_MAX = 8 /* columns of a row that is written without a mask */
 };
 
 /* Below, packing costs more than it saves. */
@@ -257,6 +258,19 @@ INLINE void store_rows(uint16_t *c, int64_t ld, int64_t m, int64_t n, int rows,
                     (__m256i)_mm512_cvtneps_pbh(sum[i][v]));
 }
 
+/* Rows of at most 8 columns that lie one behind the other, quicker: what is
+ * written too far is of the rows to come, which are as many. */
+INLINE void store_over(uint16_t *c, int64_t ld, int rows,
+                       __m512 (*sum)[VECTORS])
+{
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++)
+        _mm_storeu_si128(
+            (void *)(c + i * ld),
+            _mm256_castsi256_si128((__m256i)_mm512_cvtneps_pbh(sum[i][0])));
+}
+
+/* m: rows from here on. */
 #define MULTIPLY(vectors, rows)                                               \
     TARGET static void multiply_##vectors(const struct left_rows *a,          \
                                           const uint32_t *panel, uint16_t *c, \
@@ -265,7 +279,10 @@ INLINE void store_rows(uint16_t *c, int64_t ld, int64_t m, int64_t n, int rows,
         __m512 sum[ROWS_MAX][VECTORS];                                        \
                                                                               \
         multiply_rows(a, panel, rows, vectors, sum);                          \
-        store_rows(c, ld, m, n, rows, vectors, sum);                          \
+        if (vectors == 1 && n <= SHORT_MAX && n == ld && m >= 2 * rows)       \
+            store_over(c, ld, rows, sum);                                     \
+        else                                                                  \
+            store_rows(c, ld, m, n, rows, vectors, sum);                      \
     }
 
 MULTIPLY(1, 8)
@@ -298,8 +315,12 @@ static void multiply_panel(const struct product *p, const uint16_t *a,
         l.more = true;
     }
     for (int64_t i = 0; i < m; i += rows) {
-        for (int64_t j = 0; j < rows; j++)
-            l.row[j] = a + (i + j < m ? i + j : m - 1) * lda;
+        if (i + rows <= m)
+            for (int64_t j = 0; j < rows; j++)
+                l.row[j] = a + (i + j) * lda;
+        else
+            for (int64_t j = 0; j < rows; j++)
+                l.row[j] = a + (i + j < m ? i + j : m - 1) * lda;
         tiles[vectors].multiply(&l, panel, c + i * g->ldc + left, g->ldc, m - i,
                                 g->n - left);
     }

@@ -293,9 +293,12 @@ static void test_vectors_are_added(void **state)
 static void test_bfloat16_agrees_with_the_loops(void **state)
 {
     static const int64_t sizes[][3] = {
-        {1, 1, 1},    {2, 3, 4},    {6, 16, 5},    {7, 17, 31},    {8, 32, 32},
-        {9, 33, 33},  {13, 48, 65}, {12, 64, 2},   {5, 65, 3},     {17, 79, 64},
-        {1, 130, 70}, {70, 1, 9},   {30, 96, 257}, {100, 20, 3000}};
+        {1, 1, 1},     {2, 3, 4},       {6, 16, 5},   {7, 17, 31},
+        {8, 32, 32},   {9, 33, 33},     {13, 48, 65}, {12, 64, 2},
+        {5, 65, 3},    {17, 79, 64},    {1, 130, 70}, {70, 1, 9},
+        {30, 96, 257}, {100, 20, 3000}, {15, 3, 7},   {16, 3, 7},
+        {17, 8, 2},    {31, 2, 8},      {33, 7, 9},   {40, 9, 6},
+        {24, 1, 3},    {2000, 3, 700}};
 
     (void)state;
     if (!tfd_gemm_wants_bfloat16(16, 16)) {
@@ -308,6 +311,37 @@ static void test_bfloat16_agrees_with_the_loops(void **state)
         for (int flags = 0; flags < 4; flags++)
             compare_with_loops(TFD_BFLOAT16, sizes[i][0], sizes[i][1],
                                sizes[i][2], flags & 1, flags & 2);
+}
+
+/* Short rows, of which one is written over the next, and nothing behind the
+ * last. */
+static void test_bfloat16_leaves_what_is_behind(void **state)
+{
+    static tfd_bfloat16 one[64], c[40 * 8 + 8];
+
+    (void)state;
+    if (!tfd_gemm_wants_bfloat16(16, 16))
+        skip();
+    for (int i = 0; i < 64; i++)
+        one[i] = 0x3f80;
+    for (int64_t m = 2; m <= 40; m++)
+        for (int64_t n = 2; n <= 8; n++) {
+            const struct tfd_gemm g = {.dtype = TFD_BFLOAT16,
+                                       .m = m,
+                                       .n = n,
+                                       .k = 1,
+                                       .a = one,
+                                       .b = one,
+                                       .c = c,
+                                       .lda = 1,
+                                       .ldb = n,
+                                       .ldc = n};
+
+            memset(c, 7, sizeof(c));
+            assert_true(tfd_gemm_bfloat16(&g));
+            for (int64_t i = 0; i < m * n + 8; i++)
+                assert_int_equal(c[i], i < m * n ? 0x3f80 : 0x0707);
+        }
 }
 
 static void test_bfloat16_adds_nothing(void **state)
@@ -353,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_vectors_of_every_length),
         cmocka_unit_test(test_vectors_are_added),
         cmocka_unit_test(test_bfloat16_agrees_with_the_loops),
+        cmocka_unit_test(test_bfloat16_leaves_what_is_behind),
         cmocka_unit_test(test_bfloat16_adds_nothing),
         cmocka_unit_test(test_blas_leaves_what_it_does_not_know),
     };
