@@ -131,27 +131,21 @@ TFD_LANES_INLINE void tfd_lanes_store(enum tfd_dtype t, uint16_t *y, __m256 x,
 
 /* Of two NaNs the first, as the instruction has it; written as such, since the
  * compiler may exchange the operands of a sum or product of its own. */
-#define DEFINE_ORDERED(name, instruction)                              \
-    TFD_LANES_INLINE __m256 tfd_lanes_##name(__m256 a, __m256 b)       \
+#define DEFINE_ORDERED(name, V, instruction)                           \
+    TFD_LANES_INLINE V name(V a, V b)                                  \
     {                                                                  \
-        __m256 y;                                                      \
+        V y;                                                           \
                                                                        \
         __asm__(instruction " %2, %1, %0" : "=v"(y) : "v"(a), "v"(b)); \
         return y;                                                      \
     }
 
-DEFINE_ORDERED(add, "vaddps")
-DEFINE_ORDERED(mul, "vmulps")
+DEFINE_ORDERED(tfd_lanes_add, __m256, "vaddps")
+DEFINE_ORDERED(tfd_lanes_mul, __m256, "vmulps")
+DEFINE_ORDERED(tfd_lanes16_add, __m512, "vaddps")
+DEFINE_ORDERED(tfd_lanes16_mul, __m512, "vmulps")
 
 #undef DEFINE_ORDERED
-
-TFD_LANES_INLINE __m512 tfd_lanes16_mul(__m512 a, __m512 b)
-{
-    __m512 y;
-
-    __asm__("vmulps %2, %1, %0" : "=v"(y) : "v"(a), "v"(b));
-    return y;
-}
 
 #define TFD_LANES_TIMES(a, b) \
     _Generic((a), __m256 : tfd_lanes_mul, __m512 : tfd_lanes16_mul)(a, b)
