@@ -193,9 +193,9 @@ static void put_runs(const struct padding *d, int64_t rows, int64_t bytes,
         tfd_box_same_of(d->size)(&n, y, d->value);
 }
 
-/* Bytes of a row of x, below which all is filled, which is quicker than a gap
- * for every row. */
-#define SHORT_SIZE 64
+/* Below these bytes of a row of x all is filled first, which is quicker than a
+ * gap for every row. */
+#define SHORT_SIZE TFD_BOX_BETWEEN_MIN
 
 /* Rows of the result that have rows of x, from x on. */
 static void pad_some(const struct padding *d, int64_t rows, char *y,
@@ -213,9 +213,12 @@ static void pad_some(const struct padding *d, int64_t rows, char *y,
         put_runs(d, rows, dim, y + before, x);
         return;
     }
-    put_runs(d, rows, dim, y + before, x);
     put_runs(d, 1, before, y, NULL);
-    put_runs(d, rows - 1, after + before, y + end, NULL);
+    tfd_box_run_between(&(struct tfd_box_nest){.rows = rows,
+                                               .row_to = d->row,
+                                               .row_from = dim,
+                                               .count = dim / d->size},
+                        d->size, y + before, x, d->value);
     put_runs(d, 1, after, y + (rows - 1) * d->row + end, NULL);
 }
 
@@ -267,10 +270,13 @@ static int64_t rows_alike(const struct padding *d, int64_t row, int64_t most,
     return alike < most ? alike : most;
 }
 
+#define ONCE_SIZE (8 * TFD_LINES_SIZE) /* of what is written once, in order */
+
 static void pad_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct padding *d = arg;
-    const int64_t fit = TFD_LINES_SIZE / d->row;
+    const bool once = !d->past && d->dim[d->rank - 1] >= SHORT_SIZE;
+    const int64_t fit = (once ? ONCE_SIZE : TFD_LINES_SIZE) / d->row;
 
     while (begin < end && !tfd_halted()) {
         int64_t from, left = rows_alike(d, begin, end - begin, &from);

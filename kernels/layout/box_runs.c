@@ -322,3 +322,73 @@ tfd_box_loop *tfd_box_same_of(int64_t size)
         r++;
     return r->loop;
 }
+
+/* ---- Both ---------------------------------------------------------------- */
+
+/* From so many bytes on memcpy() is worth its call. */
+#define CALL_MIN 256
+
+/* What is written of a gap may reach into the row behind it, which is written
+ * later. */
+#define BETWEEN(set)                                                        \
+    TARGET_##set static void between_##set(                                 \
+        const struct tfd_box_nest *n, char *to, const char *from, item16 p) \
+    {                                                                       \
+        const item32 item = {p[0], p[1], p[0], p[1]};                       \
+        const ptrdiff_t step = (ptrdiff_t)sizeof(item), end = n->count;     \
+                                                                            \
+        for (int64_t o = 0; o < n->rows; o++) {                             \
+            const char *x = from + o * n->row_from;                         \
+            char *y = to + o * n->row_to;                                   \
+                                                                            \
+            if (end >= CALL_MIN) {                                          \
+                memcpy(y, x, (size_t)end);                                  \
+            } else {                                                        \
+                for (ptrdiff_t i = 0; i < end - step; i += step)            \
+                    AT(item32, y, i) = OF(item32, x, i);                    \
+                AT(item32, y, end - step) = OF(item32, x, end - step);      \
+            }                                                               \
+            if (o + 1 < n->rows)                                            \
+                for (ptrdiff_t i = end; i < n->row_to; i += step)           \
+                    AT(item32, y, i) = item;                                \
+        }                                                                   \
+    }
+
+BETWEEN(base)
+#if defined(__x86_64__)
+BETWEEN(avx2)
+#endif
+
+static item16 pattern_of(const char *value, int64_t size)
+{
+    switch (size) {
+    case 1:
+        return pattern1(value);
+    case 2:
+        return pattern2(value);
+    case 4:
+        return pattern4(value);
+    case 8:
+        return pattern8(value);
+    default:
+        return pattern16(value);
+    }
+}
+
+void tfd_box_run_between(const struct tfd_box_nest *n, int64_t size, char *to,
+                         const char *from, const char *value)
+{
+    const struct tfd_box_nest bytes = {.rows = n->rows,
+                                       .row_to = n->row_to,
+                                       .row_from = n->row_from,
+                                       .count = n->count * size};
+    const item16 p = pattern_of(value, size);
+
+#if defined(__x86_64__)
+    if (this_processor() == 1) {
+        between_avx2(&bytes, to, from, p);
+        return;
+    }
+#endif
+    between_base(&bytes, to, from, p);
+}

@@ -8,6 +8,7 @@
 
 #include "common/thread/halt.h"
 #include "common/thread/pool.h"
+#include "kernels/layout/box_runs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -300,16 +301,49 @@ static void test_few_columns(void **state)
         }
 }
 
+/* Rows of count elements with gaps of copies of one between them. */
+static void check_between(int64_t rows, int64_t count, int64_t gap,
+                          int64_t size, int offset)
+{
+    const struct tfd_box_nest n = {.rows = rows,
+                                   .row_to = (count + gap) * size,
+                                   .row_from = count * size,
+                                   .count = count};
+    const size_t used = (size_t)(2 * AROUND + offset + rows * n.row_to);
+    unsigned char *y = expected + AROUND + offset;
+    const unsigned char *x = wall - rows * n.row_from;
+
+    memcpy(wall - rows * n.row_from, here + 5, (size_t)(rows * n.row_from));
+    memset(there, 0xee, used);
+    memset(expected, 0xee, used);
+    for (int64_t r = 0; r < rows; r++) {
+        memcpy(y + r * n.row_to, x + r * n.row_from, (size_t)n.row_from);
+        for (int64_t i = count; r + 1 < rows && i < count + gap; i++)
+            memcpy(y + r * n.row_to + i * size, here + 77, (size_t)size);
+    }
+    tfd_box_run_between(&n, size, (char *)there + AROUND + offset,
+                        (const char *)x, (const char *)here + 77);
+    assert_memory_equal(there, expected, used);
+}
+
+static void test_between(void **state)
+{
+    (void)state;
+    for (int s = 0; s < 5; s++)
+        for (int64_t bytes = TFD_BOX_BETWEEN_MIN; bytes < 700;
+             bytes += bytes < 300 ? sizes[s] : 16 * 7)
+            for (int64_t gap = 0; gap < 48; gap += 1 + gap / 3)
+                check_between(1 + gap % 4, bytes / sizes[s], gap, sizes[s],
+                              (int)(gap + bytes) % 33);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_transposes),
-        cmocka_unit_test(test_halted),
-        cmocka_unit_test(test_few_columns),
+        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_elements),       cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_transposes),     cmocka_unit_test(test_halted),
+        cmocka_unit_test(test_few_columns),    cmocka_unit_test(test_between),
         cmocka_unit_test(test_far_transposes),
         cmocka_unit_test(test_far_reverses),
     };
