@@ -123,6 +123,7 @@ VECTORS(uint64_t);
 
 /* `count` vectors of n elements of each row: the first at column `at`, each
  * `step` columns after the one before. */
+#define EACH _Pragma("GCC unroll 4") for (int v = 0; v < count; v++)
 #define FOLD_VECTORS(name, T, F, L, n)                                       \
     TARGET_avx2 INLINE void wide_##name##_##n(const struct run *r,           \
                                               int64_t rows, int64_t at,      \
@@ -132,18 +133,14 @@ VECTORS(uint64_t);
         const T *row = (const T *)r->x + at;                                 \
         V fold[AT_ONCE];                                                     \
                                                                              \
-        for (int v = 0; v < count; v++)                                      \
-            fold[v] = *(const V *)(row + v * step);                          \
+        EACH fold[v] = *(const V *)(row + v * step);                         \
         for (int64_t i = 1; i < rows; i++) {                                 \
             row += r->inner;                                                 \
-            for (int v = 0; v < count; v++)                                  \
-                fold[v] = F(V, n, fold[v], *(const V *)(row + v * step));    \
+            EACH fold[v] = F(V, n, fold[v], *(const V *)(row + v * step));   \
         }                                                                    \
-        for (int v = 0; v < count; v++) {                                    \
-            if (IS_REAL(T) && r->mean)                                       \
-                fold[v] /= (T)rows;                                          \
-            *(V *)((T *)r->y + at + v * step) = fold[v];                     \
-        }                                                                    \
+        if (IS_REAL(T) && r->mean)                                           \
+            EACH fold[v] /= (T)rows;                                         \
+        EACH *(V *)((T *)r->y + at + v * step) = fold[v];                    \
     }
 #define IS_REAL(T) ((T)0.5 != 0)
 
@@ -265,6 +262,7 @@ struct job {
     const struct tfd_segments *s;
     enum tfd_segment_fold kind;
     fold_fn *fold, *divide; /* divide: or NULL */
+    int64_t row;            /* bytes of one */
     bool mean;              /* which `fold` makes itself */
 };
 
@@ -284,47 +282,95 @@ static int64_t next_begin(const struct tfd_segments *s, int64_t at)
 
 #define BEGINS_MAX 512
 
+/* Which of 8 ids are not those before them: a bit for each. */
+#define DIFFER(I)                                        \
+    INLINE unsigned differ_##I(const I *id)              \
+    {                                                    \
+        unsigned bits = 0;                               \
+                                                         \
+        for (int i = 0; i < 8; i++)                      \
+            bits |= (unsigned)(id[i] != id[i - 1]) << i; \
+        return bits;                                     \
+    }
+DIFFER(int32_t)
+DIFFER(int64_t)
+
+#if defined(__x86_64__)
+typedef float float_signs __attribute__((vector_size(32)));
+typedef double double_signs __attribute__((vector_size(32)));
+
+TARGET_avx2 INLINE unsigned avx2_differ_int32_t(const int32_t *id)
+{
+    typedef int32_t_whole V;
+    const V same = *(const V *)id == *(const V *)(id - 1);
+
+    return 0xff & ~(unsigned)__builtin_ia32_movmskps256((float_signs)same);
+}
+
+TARGET_avx2 INLINE unsigned avx2_differ_int64_t(const int64_t *id)
+{
+    typedef int64_t_whole V;
+    const V same = *(const V *)id == *(const V *)(id - 1);
+    const V more = *(const V *)(id + 4) == *(const V *)(id + 3);
+    const int low = __builtin_ia32_movmskpd256((double_signs)same);
+    const int high = __builtin_ia32_movmskpd256((double_signs)more);
+
+    return 0xff & ~(unsigned)(low | high << 4);
+}
+#endif
+
 /* Rows of [at, end), BEGINS_MAX at most, that begin segments: how many. */
-#define FIND_BEGINS(I)                                                      \
-    static int find_##I(const I *id, int64_t at, int64_t end, int64_t *out) \
-    {                                                                       \
-        int n = 0;                                                          \
-                                                                            \
-        if (at == 0)                                                        \
-            out[n++] = at++;                                                \
-        for (; at < end; at++) {                                            \
-            out[n] = at;                                                    \
-            n += id[at] != id[at - 1];                                      \
-        }                                                                   \
-        return n;                                                           \
+#define FIND_BEGINS(target, name, I, differ)                                   \
+    target static int name(const I *id, int64_t at, int64_t end, int64_t *out) \
+    {                                                                          \
+        int n = 0;                                                             \
+                                                                               \
+        if (at == 0)                                                           \
+            out[n++] = at++;                                                   \
+        for (; at + 8 <= end; at += 8)                                         \
+            for (unsigned bits = differ(id + at); bits; bits &= bits - 1)      \
+                out[n++] = at + __builtin_ctz(bits);                           \
+        for (; at < end; at++) {                                               \
+            out[n] = at;                                                       \
+            n += id[at] != id[at - 1];                                         \
+        }                                                                      \
+        return n;                                                              \
     }
 
-FIND_BEGINS(int32_t)
-FIND_BEGINS(int64_t)
+FIND_BEGINS(, find_int32_t, int32_t, differ_int32_t)
+FIND_BEGINS(, find_int64_t, int64_t, differ_int64_t)
+#if defined(__x86_64__)
+FIND_BEGINS(TARGET_avx2, avx2_find_int32_t, int32_t, avx2_differ_int32_t)
+FIND_BEGINS(TARGET_avx2, avx2_find_int64_t, int64_t, avx2_differ_int64_t)
+#endif
 
 static int find_begins(const struct tfd_segments *s, int64_t at, int64_t end,
                        int64_t *out)
 {
     if (end - at > BEGINS_MAX)
         end = at + BEGINS_MAX;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return s->ids_type == TFD_INT32
+                   ? avx2_find_int32_t(s->ids, at, end, out)
+                   : avx2_find_int64_t(s->ids, at, end, out);
+#endif
     return s->ids_type == TFD_INT32 ? find_int32_t(s->ids, at, end, out)
                                     : find_int64_t(s->ids, at, end, out);
 }
 
 /* ---- Walking ------------------------------------------------------------- */
 
-static void fold_one(const struct job *j, int64_t begin, int64_t end)
+INLINE void fold_one(const struct job *j, int64_t begin, int64_t end)
 {
     const struct tfd_segments *s = j->s;
-    const struct run r = {
-        tfd_element_of(s->x, s->dtype, begin * s->inner),
-        tfd_element_at(s->y, s->dtype, id_at(s, begin) * s->inner), s->inner,
-        j->mean};
+    const int64_t id = id_at(s, begin);
+    const int64_t last = begin > 0 ? id_at(s, begin - 1) : -1;
+    const struct run r = {(const char *)s->x + begin * j->row,
+                          (char *)s->y + id * j->row, s->inner, j->mean};
 
-    int64_t last = begin > 0 ? id_at(s, begin - 1) : -1;
-
-    if (id_at(s, begin) > last + 1)
-        tfd_segment_gap(s, last + 1, id_at(s, begin));
+    if (id > last + 1)
+        tfd_segment_gap(s, last + 1, id);
     j->fold(&r, end - begin);
     if (j->divide && end - begin > 1)
         j->divide(&r, end - begin);
@@ -386,6 +432,7 @@ enum tfd_code tfd_segment_fold_sorted(struct tfd_kctx *k,
     fold_fn *wide = wide_fold_for(fold, s->dtype, s->inner);
     struct job j = {.s = s,
                     .kind = fold,
+                    .row = (int64_t)size,
                     .fold = wide ? wide : folds[fold][s->dtype],
                     .mean = wide && fold == TFD_SEGMENT_MEAN &&
                             (s->dtype == TFD_FLOAT || s->dtype == TFD_DOUBLE)};
