@@ -8,11 +8,13 @@
  */
 #include "kernels/sparse/segment.h"
 
+#include "common/base/min.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/index/scatter.h"
 #include "kernels/sparse/segment_loops.h"
+#include "kernels/vector/simd.h"
 
 #include <string.h>
 
@@ -151,39 +153,60 @@ enum tfd_code tfd_segment_unsorted_output(struct tfd_kctx *k,
     return tfd_kctx_output(k, 0, k->in[0].dtype, &out, st);
 }
 
-/* Ids [begin, begin + n) as 64 bit numbers in *rows; the first that is not
- * below the limit, or -1. */
-#define WIDEN(name, T)                                                     \
-    static int64_t widen_##name(const void *ids, int64_t begin, int64_t n, \
-                                int64_t limit, int64_t *rows)              \
-    {                                                                      \
-        const T *id = (const T *)ids + begin;                              \
-        int bad = 0;                                                       \
-                                                                           \
-        for (int64_t i = 0; i < n; i++) {                                  \
-            bad |= id[i] >= limit;                                         \
-            rows[i] = id[i];                                               \
-        }                                                                  \
-        for (int64_t i = 0; bad && i < n; i++)                             \
-            if (id[i] >= limit)                                            \
-                return begin + i;                                          \
-        return -1;                                                         \
-    }
+struct widening {
+    const void *ids;
+    int64_t last; /* the highest that may be, as the type of ids has it */
+    int64_t *rows;
+    bool bad; /* one is higher */
+};
+
+#define WIDEN(name, T)                        \
+    TFD_SIMD_LOOP(widen_##name)               \
+    {                                         \
+        struct widening *w = arg;             \
+        const T *id = w->ids;                 \
+        const T last = (T)w->last;            \
+        int64_t *rows = w->rows;              \
+        T bad = 0;                            \
+                                              \
+        for (int64_t i = begin; i < end; i++) \
+            bad |= (T)(id[i] > last);         \
+        for (int64_t i = begin; i < end; i++) \
+            rows[i - begin] = id[i];          \
+        w->bad = bad != 0;                    \
+    }                                         \
+    TFD_SIMD_CLONES(widen_##name)
 
 WIDEN(INT16, int16_t)
 WIDEN(INT32, int32_t)
 WIDEN(INT64, int64_t)
 
+static const struct {
+    enum tfd_dtype dtype;
+    int64_t most;
+    tfd_range_fn *widen;
+} widenings[] = {
+    {TFD_INT16, INT16_MAX, widen_INT16},
+    {TFD_INT32, INT32_MAX, widen_INT32},
+    {TFD_INT64, INT64_MAX, widen_INT64},
+};
+
+/* Ids [begin, begin + n) as 64 bit numbers in *rows, all below the limit. */
 static enum tfd_code widen_ids(const struct tfd_tensor *ids, int64_t begin,
                                int64_t n, int64_t limit, int64_t *rows,
                                struct tfd_status *st)
 {
-    int64_t bad = (ids->dtype == TFD_INT16   ? widen_INT16
-                   : ids->dtype == TFD_INT32 ? widen_INT32
-                                             : widen_INT64)(
-        tfd_tensor_data(ids), begin, n, limit, rows);
+    struct widening w = {.ids = tfd_tensor_data(ids), .rows = rows};
+    int t = 0;
 
-    return bad < 0 ? TFD_OK : bad_id(ids, bad, limit, st);
+    while (widenings[t].dtype != ids->dtype)
+        t++;
+    w.last = tfd_min(limit - 1, widenings[t].most);
+    widenings[t].widen(&w, begin, begin + n);
+    for (int64_t i = 0; w.bad && i < n; i++)
+        if (rows[i] >= limit)
+            return bad_id(ids, begin + i, limit, st);
+    return TFD_OK;
 }
 
 static struct tfd_scatter scatter_of(struct tfd_kctx *k, const int64_t *rows)
