@@ -64,7 +64,7 @@ struct one_hot_job {
 
 /* Rows are filled and marked in turns of so many bytes, while they are in a
  * cache, and columns are marked in turns of so many. */
-#define ONE_HOT_FILL_SIZE (1 << 13)
+#define ONE_HOT_FILL_SIZE (1 << 16)
 #define ONE_HOT_BLOCK 256
 #define ONE_HOT_MARK_SIZE 32 /* what marking one costs, in bytes filled */
 
