@@ -323,6 +323,24 @@ static void choose_turns(struct plan *p, tfd_box_loop **loop)
     }
 }
 
+/* Where the rows lie around runs that are written one behind the other, a nest
+ * has these too, so that all is written in order. */
+static void join_runs(struct plan *p)
+{
+    const struct tfd_box *b = &p->box;
+    const int inner = b->rank - 2;
+    struct tfd_box_nest *n = &p->nest;
+    tfd_box_loop *loop = tfd_box_runs_of(n->count);
+
+    if (!loop || p->row < 0 || p->row != inner - 1 || b->to[inner] != n->count)
+        return;
+    n->runs = b->dim[inner];
+    n->run_to = b->to[inner];
+    n->run_from = b->from[inner];
+    p->loop = loop;
+    p->units /= p->counter[--p->counters].end;
+}
+
 /* Whole runs, all of one length, are found their loop once. */
 static void take_run(struct plan *p)
 {
@@ -336,6 +354,7 @@ static void take_run(struct plan *p)
             return;
     n->count *= size;
     p->loop = tfd_box_run_of(n->count);
+    join_runs(p);
 }
 
 /* Rows that are read from the last to the first, or each from its end, and in

@@ -14,6 +14,9 @@
 struct tfd_box_nest {
     int64_t rows, row_to, row_from;
     int64_t count, to, from;
+    /* For loops whose rows are several runs each: how many, and the bytes from
+     * one to the next. */
+    int64_t runs, run_to, run_from;
     /* For loops that turn: all of the box is more than the caches hold, and the
      * nest after this one lies so many bytes further. */
     bool far;

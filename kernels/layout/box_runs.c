@@ -179,6 +179,39 @@ void tfd_box_run(const struct tfd_box_nest *n, int64_t size, char *to,
     tfd_box_run_of(bytes.count)(&bytes, to, from);
 }
 
+/* Bytes.  Where shorter ones come from memory, two places to read from by turns
+ * cost more than two to write to; of longer ones each begins seldom. */
+#define RUNS_MIN 128
+#define RUNS_MAX 256
+
+#if defined(__x86_64__)
+TARGET_avx2 static void avx2_runs(const struct tfd_box_nest *n, char *to,
+                                  const char *from)
+{
+    const ptrdiff_t size = (ptrdiff_t)sizeof(item32), end = n->count - size;
+
+    for (int64_t o = 0; o < n->rows; o++)
+        for (int64_t r = 0; r < n->runs; r++) {
+            const char *x = from + o * n->row_from + r * n->run_from;
+            char *y = to + o * n->row_to + r * n->run_to;
+
+            for (ptrdiff_t i = 0; i < end; i += size)
+                AT(item32, y, i) = OF(item32, x, i);
+            AT(item32, y, end) = OF(item32, x, end);
+        }
+}
+#endif
+
+tfd_box_loop *tfd_box_runs_of(int64_t bytes)
+{
+#if defined(__x86_64__)
+    if (this_processor() == 1 && bytes >= RUNS_MIN && bytes <= RUNS_MAX)
+        return avx2_runs;
+#endif
+    (void)bytes;
+    return NULL;
+}
+
 /* ---- Copies of one element ----------------------------------------------- */
 
 /* 16 bytes of them. */

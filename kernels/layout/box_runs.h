@@ -20,6 +20,9 @@ void tfd_box_run(const struct tfd_box_nest *n, int64_t size, char *to,
 /* What does that for nests whose count is of bytes, as many as these. */
 tfd_box_loop *tfd_box_run_of(int64_t bytes);
 
+/* The same for rows of n->runs runs each; NULL: none of such bytes. */
+tfd_box_loop *tfd_box_runs_of(int64_t bytes);
+
 /* Such rows of TFD_BOX_BETWEEN_MIN bytes and more, and between each and the
  * next copies of the element at `value`; all is written in order. */
 #define TFD_BOX_BETWEEN_MIN 64

@@ -148,6 +148,12 @@ static void test_runs(void **state)
     }
     for (int64_t n = 71; n <= 300; n++)
         check((struct box){2, 0, {3, n}, {n + 1, 1}, {n, 1}});
+    /* By turns from several places, of 128 to 256 bytes and around. */
+    for (int64_t n = 7; n <= 260; n++) {
+        check((struct box){3, 0, {9, 2, n}, {2 * n, n, 1}, {n, 9 * n, 1}});
+        check((struct box){3, 0, {9, 3, n}, {3 * n + 1, n, 1}, {n, 10 * n, 1}});
+    }
+    check((struct box){3, 0, {300, 2, 16}, {32, 16, 1}, {16, 4800, 1}});
     check((struct box){1, 0, {65537}, {1}, {1}});
     check((struct box){2, 0, {2, 30001}, {30002, 1}, {30001, 1}});
     check((struct box){2, 0, {9000, 3}, {5, 1}, {7, 1}});
