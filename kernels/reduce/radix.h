@@ -4,9 +4,10 @@
  * Each number becomes an unsigned key that grows as the number falls, less the
  * least of them, so that small numbers of either sign have small keys.  The
  * keys are sorted eleven bits at a time, few keys eight, the lowest first, each
- * with its place, and no place overtakes another of the same key.  That takes
- * as long as going through memory a few times, whatever the order was before;
- * digits above those of the greatest key cost nothing.
+ * with its place, and no place overtakes another of the same key; of few keys
+ * the highest 24 bits, and what those do not tell apart is moved then.  That
+ * takes as long as going through memory a few times, whatever the order was
+ * before; digits above those of the greatest key cost nothing.
  *
  * Threads: any.
  */

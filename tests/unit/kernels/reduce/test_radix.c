@@ -136,6 +136,8 @@ static void test_numbers_that_differ_far_below(void **state)
     static const uint64_t tops[] = {2, 1000, 1 << 20};
     static uint64_t x[N_MAX];
     static double wide[N_MAX];
+    static float real[N_MAX];
+    static int32_t narrow[N_MAX];
 
     (void)state;
     for (size_t t = 0; t < sizeof(tops) / sizeof(tops[0]); t++)
@@ -143,7 +145,11 @@ static void test_numbers_that_differ_far_below(void **state)
             for (int64_t i = 0; i < n; i++) {
                 x[i] = next() % tops[t] << 32 | next() % 4096;
                 wide[i] = 1 + (double)x[i] / 4503599627370496.0;
+                narrow[i] = (int32_t)(x[i] % tops[t]) * (i % 7 == 1 ? 1024 : 1);
+                real[i] = i % 500 == 1 ? 0 : 1 + (float)narrow[i] / 8388608.0f;
             }
+            check(TFD_INT32, narrow, n, n);
+            check(TFD_FLOAT, real, n, n / 2);
             check(TFD_UINT64, x, n, n);
             check(TFD_INT64, x, n, n / 2);
             check(TFD_DOUBLE, wide, n, n);
