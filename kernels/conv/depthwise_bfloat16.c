@@ -54,44 +54,53 @@ INLINE void round_sums(const struct sums *s, __mmask32 channels,
                                   _mm512_castsi256_si512(high)));
 }
 
-/* Channels from c on. */
-INLINE void sum_taps(const struct tfd_depthwise *d, const struct tfd_taps *taps,
-                     const tfd_bfloat16 *x, int64_t step, int64_t c, int pixels,
-                     tfd_bfloat16 *y)
+/* Adds what one pair of taps meets in each of the pixels; x and w are at the
+ * first channel. */
+INLINE void add_pair(const struct tfd_taps *taps, int i, const bool both,
+                     const tfd_bfloat16 *x, const tfd_bfloat16 *w, int64_t step,
+                     const int pixels, __mmask32 channels, struct sums *s)
 {
-    const int64_t left = d->in - c;
-    const __mmask32 channels = left < CHANNELS ? (1u << left) - 1 : UINT32_MAX;
-    const tfd_bfloat16 *w = (const tfd_bfloat16 *)d->w + c;
-    struct sums s[TFD_TAPS_PIXELS] = {
-        {_mm512_setzero_ps(), _mm512_setzero_ps()}};
-
-    for (int p = 1; p < pixels; p++)
-        s[p] = s[0];
-    if (pixels == TFD_TAPS_PIXELS && taps->count > 0)
-        tfd_depthwise_fetch(x + c + taps->x[taps->count - 1],
-                            step * (int64_t)sizeof(*x), y + c,
-                            d->in * (int64_t)sizeof(*y));
-    for (int i = 0; i < taps->count; i += 2) {
-        const bool both = i + 1 < taps->count;
-        const int j = both ? i + 1 : i;
-        const struct pairs by =
-            interleave(w + taps->w[i], w + taps->w[j], both, channels);
+    const int j = both ? i + 1 : i;
+    const tfd_bfloat16 *first = x + taps->x[i], *second = x + taps->x[j];
+    const struct pairs by =
+        interleave(w + taps->w[i], w + taps->w[j], both, channels);
 
 #pragma GCC unroll 4
-        for (int p = 0; p < pixels; p++) {
-            const tfd_bfloat16 *from = x + c + p * step;
-            const struct pairs of = interleave(
-                from + taps->x[i], from + taps->x[j], both, channels);
+    for (int p = 0; p < pixels; p++) {
+        const struct pairs of =
+            interleave(first + p * step, second + p * step, both, channels);
 
-            s[p].low =
-                _mm512_dpbf16_ps(s[p].low, (__m512bh)of.low, (__m512bh)by.low);
-            s[p].high = _mm512_dpbf16_ps(s[p].high, (__m512bh)of.high,
-                                         (__m512bh)by.high);
-        }
+        s[p].low =
+            _mm512_dpbf16_ps(s[p].low, (__m512bh)of.low, (__m512bh)by.low);
+        s[p].high =
+            _mm512_dpbf16_ps(s[p].high, (__m512bh)of.high, (__m512bh)by.high);
     }
+}
+
+/* Channels from c on, those of the mask. */
+INLINE void sum_taps(const struct tfd_depthwise *d, const struct tfd_taps *taps,
+                     const tfd_bfloat16 *x, int64_t step, int64_t c,
+                     const int pixels, __mmask32 channels, tfd_bfloat16 *y)
+{
+    const tfd_bfloat16 *w = (const tfd_bfloat16 *)d->w + c;
+    const int64_t in = d->in;
+    const int count = taps->count;
+    struct sums s[TFD_TAPS_PIXELS];
+
 #pragma GCC unroll 4
     for (int p = 0; p < pixels; p++)
-        round_sums(&s[p], channels, y + p * d->in + c);
+        s[p] = (struct sums){_mm512_setzero_ps(), _mm512_setzero_ps()};
+    if (pixels == TFD_TAPS_PIXELS && count > 0)
+        tfd_depthwise_fetch(x + c + taps->x[count - 1],
+                            step * (int64_t)sizeof(*x), y + c,
+                            in * (int64_t)sizeof(*y));
+    for (int i = 0; i + 1 < count; i += 2)
+        add_pair(taps, i, true, x + c, w, step, pixels, channels, s);
+    if (count % 2)
+        add_pair(taps, count - 1, false, x + c, w, step, pixels, channels, s);
+#pragma GCC unroll 4
+    for (int p = 0; p < pixels; p++)
+        round_sums(&s[p], channels, y + p * in + c);
 }
 
 TARGET void tfd_depthwise_dots(const struct tfd_depthwise *d,
@@ -99,11 +108,19 @@ TARGET void tfd_depthwise_dots(const struct tfd_depthwise *d,
                                const tfd_bfloat16 *x, int64_t step, bool one,
                                tfd_bfloat16 *y)
 {
-    for (int64_t c = 0; c < d->in; c += CHANNELS)
+    const int64_t whole = d->in - d->in % CHANNELS;
+    const __mmask32 rest = (1u << d->in % CHANNELS) - 1;
+
+    for (int64_t c = 0; !one && c < whole; c += CHANNELS)
+        sum_taps(d, taps, x, step, c, TFD_TAPS_PIXELS, UINT32_MAX, y);
+    for (int64_t c = one ? 0 : whole; c < d->in; c += CHANNELS) {
+        const __mmask32 channels = c < whole ? UINT32_MAX : rest;
+
         if (one)
-            sum_taps(d, taps, x, step, c, 1, y);
+            sum_taps(d, taps, x, step, c, 1, channels, y);
         else
-            sum_taps(d, taps, x, step, c, TFD_TAPS_PIXELS, y);
+            sum_taps(d, taps, x, step, c, TFD_TAPS_PIXELS, channels, y);
+    }
 }
 
 /* ---- The gradient of the filter ------------------------------------------ */

@@ -69,6 +69,7 @@ INLINE void each_tap(const struct tfd_depthwise *d, int64_t y, int64_t x,
 struct taps {
     struct span span;
     int64_t pixel; /* of the row */
+    int64_t same;  /* pixels of the row from that one to here have them, too */
     struct tfd_taps of;
 };
 
@@ -87,17 +88,38 @@ static inline void find_taps(const struct tfd_depthwise *d, int64_t row,
 
     taps->span = span_of(d, row, column);
     taps->pixel = column;
+    taps->same = column + 1;
     taps->of.count = 0;
     each_tap(d, row, column, &m, list_tap);
 }
 
-/* Whether a pixel of the row that the taps are of has the same ones. */
-static inline bool has_taps(const struct tfd_depthwise *d, int64_t row,
-                            int64_t column, const struct taps *taps)
+static inline bool same_columns(const struct tfd_depthwise *d, int64_t column,
+                                const struct span *s)
 {
-    const struct span s = span_of(d, row, column);
+    int64_t first, last;
 
-    return s.column == taps->span.column && s.columns == taps->span.columns;
+    tfd_window_inside(&d->column, column, &first, &last);
+    return first == s->column && last == s->columns;
+}
+
+/* Where the last of so many pixels has the same taps as the first, those in
+ * between have them. */
+#define ALIKE 64
+
+/* Whether a pixel of the row that the taps are of, at or behind theirs, has the
+ * same ones. */
+static inline bool has_taps(const struct tfd_depthwise *d, int64_t column,
+                            struct taps *taps)
+{
+    const int64_t far = column + ALIKE - 1;
+
+    if (column < taps->same)
+        return true;
+    if (far < d->column.out && same_columns(d, far, &taps->span))
+        taps->same = far + 1;
+    else if (same_columns(d, column, &taps->span))
+        taps->same = column + 1;
+    return column < taps->same;
 }
 
 /* Offset of a pixel's input from that of the pixel whose taps are known, which
@@ -105,7 +127,7 @@ static inline bool has_taps(const struct tfd_depthwise *d, int64_t row,
 static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t row,
                                 int64_t column, struct taps *taps)
 {
-    if (column == 0 || !has_taps(d, row, column, taps))
+    if (column == 0 || !has_taps(d, column, taps))
         find_taps(d, row, column, taps);
     return (column - taps->pixel) * d->column.stride * d->in;
 }
@@ -166,7 +188,7 @@ TFD_FLOAT_DTYPES(TAPS)
             const T *from = x + move_taps(d, row, p, &taps);                  \
             const int64_t last = p + TFD_TAPS_PIXELS - 1;                     \
                                                                               \
-            if (last < end && has_taps(d, row, last, &taps)) {                \
+            if (last < end && has_taps(d, last, &taps)) {                     \
                 tfd_depthwise_pixels_##name(d, &taps.of, from, step,          \
                                             y + p * d->in);                   \
                 p += TFD_TAPS_PIXELS;                                         \

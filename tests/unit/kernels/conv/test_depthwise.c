@@ -7,16 +7,19 @@
 #include "tests/support/kernel_rig.h"
 
 #define ROWS 3
-#define COLUMNS 11 /* between the edges twice four pixels, and one */
+#define COLUMNS_MAX 200
 #define CHANNELS_MAX 70
 #define X "-3 -2 -1 0 1 2 3" /* again and again */
 #define W "-2 -1 0 1 2"
 
+/* Of x: between the edges twice four pixels, and one. */
+static int columns_in = 11;
+
 static int x_at(int channels, int row, int column, int c)
 {
-    if (row < 0 || row >= ROWS || column < 0 || column >= COLUMNS)
+    if (row < 0 || row >= ROWS || column < 0 || column >= columns_in)
         return 0;
-    return ((row * COLUMNS + column) * channels + c) % 7 - 3;
+    return ((row * columns_in + column) * channels + c) % 7 - 3;
 }
 
 /* Of a 3x3 filter in the middle of its window. */
@@ -37,16 +40,16 @@ static int y_at(int channels, int multiplier, int row, int column, int at)
 static void check(const char *type, int channels, int multiplier, int stride)
 {
     static char in[80], filter[80], attrs[60];
-    static char out[ROWS * COLUMNS * CHANNELS_MAX * 2 * 5 + 80];
+    static char out[ROWS * COLUMNS_MAX * CHANNELS_MAX * 2 * 5 + 80];
     const int rows = (ROWS - 1) / stride + 1;
-    const int columns = (COLUMNS - 1) / stride + 1;
+    const int columns = (columns_in - 1) / stride + 1;
     const struct krig_case c = {
         "DepthwiseConv2dNative", attrs, {in, filter}, {out}};
     size_t used;
 
     snprintf(attrs, sizeof(attrs), "strides=1,%d,%d,1 padding=SAME", stride,
              stride);
-    snprintf(in, sizeof(in), "%s[1,%d,%d,%d] " X, type, ROWS, COLUMNS,
+    snprintf(in, sizeof(in), "%s[1,%d,%d,%d] " X, type, ROWS, columns_in,
              channels);
     snprintf(filter, sizeof(filter), "%s[3,3,%d,%d] " W, type, channels,
              multiplier);
@@ -84,6 +87,25 @@ static void test_several_filters_and_strides(void **state)
         check("bfloat16", channels, 2, 1);
         check("double", channels, 2, 2);
     }
+}
+
+/* Taps are not asked for anew at each pixel. */
+static void test_rows_of_many_pixels(void **state)
+{
+    static const int columns[] = {61, 62, 63, 64,  65,  66,  67,  68,
+                                  69, 70, 71, 127, 130, 133, 134, COLUMNS_MAX};
+    const int before = columns_in;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+        columns_in = columns[i];
+        /* With two, rows of even length begin without a border. */
+        for (int stride = 1; stride <= 1 + columns[i] % 2; stride++) {
+            check("float", 33, 1, stride);
+            check("bfloat16", 33, 1, stride);
+        }
+    }
+    columns_in = before;
 }
 
 /* More taps than are written down. */
@@ -322,6 +344,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_number_of_channels),
         cmocka_unit_test(test_several_filters_and_strides),
+        cmocka_unit_test(test_rows_of_many_pixels),
         cmocka_unit_test(test_a_large_filter),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_gradients_of_every_number_of_channels),
