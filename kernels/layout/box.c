@@ -1,52 +1,15 @@
-/*
- * box.c - see box.h.
- *
- * A plan is a nest of two dimensions, the rows and the elements of a row, that
- * a loop of box_loops.c copies, and counters around it: of the other
- * dimensions, and of the pieces into which those two are cut, so that a nest
- * fits the first cache and a long row can be shared among threads.
- */
+/* box.c - see box.h. */
 #include "kernels/layout/box.h"
 
 #include "common/thread/halt.h"
-#include "kernels/layout/box_loops.h"
+#include "kernels/layout/box_plan.h"
 #include "kernels/layout/lines.h"
-#include "kernels/layout/box_runs.h"
 
 #include <assert.h>
-
-#define NEST_SIZE 16384      /* bytes of a nest's rows, if they are many */
-#define PIECE_SIZE (1 << 16) /* bytes of a piece of a row */
-#define LINE_SIZE 64
-#define FAR_SIZE (4 << 20)     /* bytes of a box that no near cache holds */
-#define MEMORY_SIZE (12 << 20) /* of one that comes from memory, mostly */
 
 /* In bytes that could be moved meanwhile. */
 #define RUN_COST 64
 #define ITEM_COST 16
-
-struct counter {
-    int64_t end, to, from;
-    int64_t *cut; /* NULL, or the nest's number of which this counts pieces */
-    int64_t whole, piece;
-};
-
-struct plan {
-    struct tfd_box box;
-    struct tfd_box_nest nest;
-    tfd_box_loop *loop;
-    char *to;
-    const char *from;
-    int counters;
-    struct counter counter[TFD_BOX_RANK_MAX + 2];
-    int64_t units; /* nests, in all */
-    int row;       /* which dimension the rows are; -1: there is one row */
-    bool turns;
-    bool splits;   /* into few rows, of which every nest has all */
-    int64_t asked; /* bytes of a nest that are asked for before it is its turn,
-                      from where it begins to be read plus asked_at */
-    int64_t asked_at;
-};
 
 /* ---- Boxes --------------------------------------------------------------- */
 
@@ -74,346 +37,6 @@ void tfd_box_add(struct tfd_box *b, int64_t dim, int64_t to, int64_t from)
     b->from[b->rank++] = from;
 }
 
-/* A short run as one element, where there are such. */
-static void widen(struct tfd_box *b)
-{
-    int last = b->rank - 1;
-
-    if (last < 1 || b->to[last] != b->size || b->from[last] != b->size)
-        return;
-    for (int64_t size = 2; size <= 16; size *= 2)
-        if (b->dim[last] * b->size == size) {
-            b->size = size;
-            b->rank--;
-            return;
-        }
-}
-
-static void swap(struct tfd_box *b, int i, int j)
-{
-    const int64_t dim = b->dim[i], to = b->to[i], from = b->from[i];
-
-    b->dim[i] = b->dim[j];
-    b->to[i] = b->to[j];
-    b->from[i] = b->from[j];
-    b->dim[j] = dim;
-    b->to[j] = to;
-    b->from[j] = from;
-}
-
-/* What is written one after the other comes last. */
-static void order(struct tfd_box *b)
-{
-    int last = b->rank - 1;
-
-    for (int d = 0; d < last && b->to[last] != b->size; d++)
-        if (b->to[d] == b->size)
-            swap(b, d, last);
-}
-
-/* ---- Plans --------------------------------------------------------------- */
-
-static int64_t bytes_of(const struct tfd_box *b)
-{
-    int64_t bytes = b->size;
-
-    for (int d = 0; d < b->rank; d++)
-        bytes *= b->dim[d];
-    return bytes;
-}
-
-/* Whether it is worth turning squares of this dimension and the last.  Of two
- * elements of 8 bytes a vector is soon made, so where few of them are in a row
- * that is the loop's own, elements go one by one; but not what comes from
- * afar, as blocks are asked for ahead. */
-static bool makes_squares(const struct tfd_box *b, int d)
-{
-    const int last = b->rank - 1;
-    int64_t least = tfd_box_turn_least(b->size);
-
-    if (b->size == 8 && d == last - 1 && bytes_of(b) < FAR_SIZE)
-        least = 8;
-    return b->dim[d] >= least && b->dim[last] >= least;
-}
-
-/* Three of 8 bytes, columns of which lie one behind the other. */
-static bool are_thirds(const struct tfd_box *b, int d)
-{
-    return b->size == 8 && b->dim[d] == 3 && b->from[b->rank - 1] == 3 * 8 &&
-           b->dim[b->rank - 1] >= 8 && tfd_box_few_of(8);
-}
-
-/* The dimension along which elements to be read lie one after the other, if
- * it is not the last, and both make squares. */
-static int turned_with(const struct tfd_box *b)
-{
-    const int last = b->rank - 1;
-
-    if (b->to[last] != b->size || b->from[last] == b->size ||
-        b->from[last] == 0)
-        return -1;
-    for (int d = 0; d < last; d++)
-        if (b->from[d] == b->size && makes_squares(b, d))
-            return are_thirds(b, d) ? -1 : d;
-    return -1;
-}
-
-/* Too few along one of this dimension and the last, but not two, which a
- * vector holds several times. */
-static bool are_few(const struct tfd_box *b, int d)
-{
-    const int64_t least = tfd_box_turn_least(b->size), rows = b->dim[d],
-                  columns = b->dim[b->rank - 1];
-
-    if (b->size == 8)
-        return are_thirds(b, d);
-    return rows > 2 &&
-           (rows < least ? columns >= least : b->to[d] == columns * b->size);
-}
-
-/* The same as turned_with() where there are too few. */
-static int few_turned_with(const struct tfd_box *b)
-{
-    const int last = b->rank - 1;
-
-    if (!tfd_box_few_of(b->size) || b->to[last] != b->size ||
-        b->from[last] <= b->size || b->dim[last] < 3)
-        return -1;
-    for (int d = 0; d < last; d++)
-        if (b->from[d] == b->size && are_few(b, d))
-            return d;
-    return -1;
-}
-
-/* The last but one, or, where that is short, one around it of which some fit
- * a nest with all that is inside; but not around the same run again and again
- * where caches do not hold what is written, one behind the other. */
-static int choose_rows(const struct tfd_box *b)
-{
-    int row = b->rank - 2;
-    int64_t inside = b->size;
-
-    for (int d = row < 0 ? 0 : row; d < b->rank; d++)
-        inside *= b->dim[d];
-    if (row > 0 && b->from[row] == 0 && b->from[row + 1] == b->size &&
-        bytes_of(b) >= FAR_SIZE)
-        return row;
-    for (int d = row - 1; d >= 0 && b->dim[row] < 16; d--) {
-        if (inside > NEST_SIZE / 16)
-            break;
-        if (b->dim[d] > b->dim[row])
-            row = d;
-        inside *= b->dim[d];
-    }
-    return row;
-}
-
-static void count_elements(struct plan *p, struct counter c)
-{
-    p->counter[p->counters++] = c;
-    p->units *= c.end;
-}
-
-/* Counts pieces of the nest's *cut, which is `whole`. */
-static void count_pieces(struct plan *p, int64_t *cut, int64_t piece,
-                         int64_t to, int64_t from)
-{
-    const int64_t whole = *cut;
-
-    if (whole <= piece)
-        return;
-    count_elements(p, (struct counter){(whole - 1) / piece + 1, to * piece,
-                                       from * piece, cut, whole, piece});
-}
-
-/* Elements of which a few rows are read by turns, as the channels of images
- * are: all of the rows are in a nest, and the columns are cut. */
-static bool few_rows(const struct plan *p)
-{
-    const struct tfd_box *b = &p->box;
-
-    if (p->splits)
-        return true;
-    return !p->turns && p->row == b->rank - 2 && p->row >= 0 &&
-           b->dim[p->row] <= 16 && b->from[p->row + 1] != b->size;
-}
-
-static void count_rows(struct plan *p)
-{
-    const struct tfd_box *b = &p->box;
-    int64_t inside = b->size, piece;
-
-    if (p->row < 0 || few_rows(p))
-        return;
-    for (int d = p->row + 1; d < b->rank; d++)
-        inside *= b->dim[d] < NEST_SIZE ? b->dim[d] : NEST_SIZE;
-    piece = inside < NEST_SIZE ? NEST_SIZE / inside : 1;
-    if (p->turns)
-        piece = tfd_box_turn_edge(b->size);
-    count_pieces(p, &p->nest.rows, piece, b->to[p->row], b->from[p->row]);
-}
-
-/* Of a block.  What is written afar should be long where rows are few, as each
- * of them is on another page. */
-static int64_t turned_columns(const struct plan *p)
-{
-    const int64_t edge = tfd_box_turn_edge(p->box.size);
-    const bool wide = p->box.dim[p->row] <= edge / TFD_BOX_TURN_WIDE &&
-                      bytes_of(&p->box) >= FAR_SIZE;
-
-    return wide ? edge * TFD_BOX_TURN_WIDE : edge;
-}
-
-static void count_columns(struct plan *p)
-{
-    const int last = p->box.rank - 1;
-    int64_t piece = PIECE_SIZE / p->box.size;
-
-    if (p->turns)
-        piece = turned_columns(p);
-    else if (few_rows(p))
-        piece = NEST_SIZE / p->box.size / p->nest.rows;
-    count_pieces(p, &p->nest.count, piece, p->box.to[last], p->box.from[last]);
-}
-
-/* Counters from the outermost.  A turned block whose columns are shorter than
- * a line of the cache is followed by the one that has the line's rest. */
-static void make_counters(struct plan *p)
-{
-    const struct tfd_box *b = &p->box;
-    const bool narrow = p->turns && b->dim[p->row] * b->size < LINE_SIZE;
-
-    p->counters = 0;
-    p->units = 1;
-    if (narrow)
-        count_columns(p);
-    for (int d = 0; d < b->rank - 1; d++) {
-        if (d != p->row)
-            count_elements(p, (struct counter){b->dim[d], b->to[d], b->from[d],
-                                               NULL, 0, 0});
-        else if (!p->turns)
-            count_rows(p);
-    }
-    if (!narrow)
-        count_columns(p);
-    if (p->turns)
-        count_rows(p);
-}
-
-/* *loop is NULL where nothing is turned. */
-static void choose_turns(struct plan *p, tfd_box_loop **loop)
-{
-    const struct tfd_box *b = &p->box;
-
-    *loop = NULL;
-    p->splits = false;
-    p->row = turned_with(b);
-    p->turns = p->row >= 0;
-    if (p->turns) {
-        *loop = tfd_box_turn_of(b->size);
-        return;
-    }
-    p->row = few_turned_with(b);
-    if (p->row >= 0) {
-        *loop = tfd_box_few_of(b->size);
-        p->splits =
-            b->size == 8 || b->dim[p->row] < tfd_box_turn_least(b->size);
-    } else {
-        p->row = choose_rows(b);
-    }
-}
-
-/* Where the rows lie around runs that are written one behind the other, a nest
- * has these too, so that all is written in order. */
-static void join_runs(struct plan *p)
-{
-    const struct tfd_box *b = &p->box;
-    const int inner = b->rank - 2;
-    struct tfd_box_nest *n = &p->nest;
-    tfd_box_loop *loop = tfd_box_runs_of(n->count);
-
-    if (!loop || p->row < 0 || p->row != inner - 1 || b->to[inner] != n->count)
-        return;
-    n->runs = b->dim[inner];
-    n->run_to = b->to[inner];
-    n->run_from = b->from[inner];
-    p->loop = loop;
-    p->units /= p->counter[--p->counters].end;
-}
-
-/* Whole runs, all of one length, are found their loop once. */
-static void take_run(struct plan *p)
-{
-    struct tfd_box_nest *n = &p->nest;
-    const int64_t size = p->box.size;
-
-    if (p->turns || p->splits || n->to != size || n->from != size)
-        return;
-    for (int i = 0; i < p->counters; i++)
-        if (p->counter[i].cut == &n->count)
-            return;
-    n->count *= size;
-    p->loop = tfd_box_run_of(n->count);
-    join_runs(p);
-}
-
-/* Rows that are read from the last to the first, or each from its end, and in
- * between the other way, are not what a processor looks ahead for. */
-static void ask_ahead(struct plan *p)
-{
-    const struct tfd_box *b = &p->box;
-    const struct counter *c = &p->counter[p->counters - 1];
-    const int last = b->rank - 1;
-    const int64_t row = b->dim[last] * b->size;
-    int64_t rows;
-
-    p->asked = 0;
-    if (bytes_of(b) < MEMORY_SIZE || p->turns || p->counters == 0 ||
-        p->row != last - 1 || p->row < 0 ||
-        (b->from[p->row] != -row && b->from[last] != -b->size))
-        return;
-    rows = c->cut == &p->nest.rows ? c->piece : p->nest.rows;
-    p->asked = rows * row;
-    p->asked_at = b->from[p->row] < 0 ? (rows - 1) * b->from[p->row] : 0;
-    p->asked_at -= b->from[last] < 0 ? row - b->size : 0;
-}
-
-static void plan_box(struct plan *p, const struct tfd_box *box, void *to,
-                     const void *from)
-{
-    struct tfd_box *b = &p->box;
-    tfd_box_loop *loop;
-    int last;
-
-    *b = *box;
-    p->to = to;
-    p->from = from;
-    widen(b);
-    if (b->rank == 0)
-        *b = (struct tfd_box){1, b->size, {1}, {b->size}, {b->size}};
-    order(b);
-    last = b->rank - 1;
-    choose_turns(p, &loop);
-    p->nest = (struct tfd_box_nest){.rows = 1,
-                                    .count = b->dim[last],
-                                    .to = b->to[last],
-                                    .from = b->from[last]};
-    if (p->row >= 0) {
-        p->nest.rows = b->dim[p->row];
-        p->nest.row_to = b->to[p->row];
-        p->nest.row_from = b->from[p->row];
-    }
-    p->loop = loop ? loop : tfd_box_loop_of(&p->nest, b->size);
-    make_counters(p);
-    take_run(p);
-    ask_ahead(p);
-    if (p->turns && p->counters > 0) {
-        p->nest.far = bytes_of(b) >= FAR_SIZE;
-        p->nest.next_to = p->counter[p->counters - 1].to;
-        p->nest.next_from = p->counter[p->counters - 1].from;
-    }
-}
-
 /* ---- Running them -------------------------------------------------------- */
 
 struct place {
@@ -421,11 +44,12 @@ struct place {
     int64_t to, from;
 };
 
-static void seek(const struct plan *p, int64_t unit, struct place *place)
+static void seek(const struct tfd_box_plan *p, int64_t unit,
+                 struct place *place)
 {
     place->to = place->from = 0;
     for (int i = p->counters - 1; i >= 0; i--) {
-        const struct counter *c = &p->counter[i];
+        const struct tfd_box_counter *c = &p->counter[i];
 
         place->at[i] = unit % c->end;
         unit /= c->end;
@@ -435,10 +59,11 @@ static void seek(const struct plan *p, int64_t unit, struct place *place)
 }
 
 /* So many nests further, of which no counter but the last has counted. */
-static void step(const struct plan *p, struct place *place, int64_t nests)
+static void step(const struct tfd_box_plan *p, struct place *place,
+                 int64_t nests)
 {
     for (int i = p->counters - 1; i >= 0; i--, nests = 1) {
-        const struct counter *c = &p->counter[i];
+        const struct tfd_box_counter *c = &p->counter[i];
 
         place->to += nests * c->to;
         place->from += nests * c->from;
@@ -454,10 +79,11 @@ static void step(const struct plan *p, struct place *place, int64_t nests)
 #define NESTS_MAX 64 /* between two looks at halt.h */
 
 /* How many nests from this one on are alike and counted by the last counter. */
-static int64_t nests_alike(const struct plan *p, const struct place *place,
-                           int64_t most, const struct counter **last)
+static int64_t nests_alike(const struct tfd_box_plan *p,
+                           const struct place *place, int64_t most,
+                           const struct tfd_box_counter **last)
 {
-    static const struct counter none;
+    static const struct tfd_box_counter none;
     int64_t left;
 
     *last = p->counters ? &p->counter[p->counters - 1] : &none;
@@ -471,13 +97,13 @@ static int64_t nests_alike(const struct plan *p, const struct place *place,
 /* What n has of the rows and columns of which pieces are counted.  Nothing is
  * written where it stays: whoever reads a nest at once by longer loads than it
  * was written by waits for all that the nest before it has stored. */
-static void cut_nest(const struct plan *p, const struct place *place,
+static void cut_nest(const struct tfd_box_plan *p, const struct place *place,
                      struct tfd_box_nest *n)
 {
     int64_t rows = n->rows, count = n->count;
 
     for (int i = 0; i < p->counters; i++) {
-        const struct counter *c = &p->counter[i];
+        const struct tfd_box_counter *c = &p->counter[i];
         const int64_t left = c->whole - place->at[i] * c->piece;
 
         if (c->cut == &p->nest.rows)
@@ -493,9 +119,9 @@ static void cut_nest(const struct plan *p, const struct place *place,
 
 static void copy_units(void *arg, int64_t begin, int64_t end)
 {
-    const struct plan *p = arg;
+    const struct tfd_box_plan *p = arg;
     struct tfd_box_nest n = p->nest;
-    const struct counter *last;
+    const struct tfd_box_counter *last;
     struct place place;
 
     seek(p, begin, &place);
@@ -516,7 +142,7 @@ static void copy_units(void *arg, int64_t begin, int64_t end)
 }
 
 /* In bytes: what is moved, and what beginning a run costs, or an element. */
-static int64_t cost_of_bytes(const struct plan *p, int64_t bytes)
+static int64_t cost_of_bytes(const struct tfd_box_plan *p, int64_t bytes)
 {
     const struct tfd_box *b = &p->box;
     const int last = b->rank - 1;
@@ -532,12 +158,12 @@ static int64_t cost_of_bytes(const struct plan *p, int64_t bytes)
 void tfd_box_copy(struct tfd_kctx *k, const struct tfd_box *b, void *to,
                   const void *from)
 {
-    const int64_t bytes = bytes_of(b);
-    struct plan p;
+    const int64_t bytes = tfd_box_bytes(b);
+    struct tfd_box_plan p;
 
     if (bytes == 0)
         return;
-    plan_box(&p, b, to, from);
+    tfd_box_plan_make(&p, b, to, from);
     if (k)
         tfd_kctx_parallel_bytes(k, p.units,
                                 (int)(cost_of_bytes(&p, bytes) / p.units),

@@ -346,10 +346,14 @@ static void test_between(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_elements),       cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_transposes),     cmocka_unit_test(test_halted),
-        cmocka_unit_test(test_few_columns),    cmocka_unit_test(test_between),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_transposes),
+        cmocka_unit_test(test_halted),
+        cmocka_unit_test(test_few_columns),
+        cmocka_unit_test(test_between),
         cmocka_unit_test(test_far_transposes),
         cmocka_unit_test(test_far_reverses),
     };
