@@ -1,11 +1,13 @@
 /* box.c - see box.h. */
 #include "kernels/layout/box.h"
 
+#include "common/base/min.h"
 #include "common/thread/halt.h"
 #include "kernels/layout/box_plan.h"
 #include "kernels/layout/lines.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* In bytes that could be moved meanwhile. */
 #define RUN_COST 64
@@ -117,6 +119,22 @@ static void cut_nest(const struct tfd_box_plan *p, const struct place *place,
     }
 }
 
+static void repeat_units(const struct tfd_box_plan *p, int64_t begin,
+                         int64_t end)
+{
+    const struct tfd_box_counter *c = p->counter;
+    const int64_t block = c->piece * p->nest.count;
+    const int64_t all = tfd_min(end * c->piece, c->whole) * p->nest.count;
+    char *first = p->to + begin * block;
+    struct tfd_box_nest n = p->nest;
+
+    n.rows = tfd_min(c->piece, c->whole - begin * c->piece);
+    p->loop(&n, first, p->from);
+    for (int64_t at = (begin + 1) * block; at < all && !tfd_halted();
+         at += block)
+        memcpy(p->to + at, first, (size_t)tfd_min(block, all - at));
+}
+
 static void copy_units(void *arg, int64_t begin, int64_t end)
 {
     const struct tfd_box_plan *p = arg;
@@ -124,6 +142,10 @@ static void copy_units(void *arg, int64_t begin, int64_t end)
     const struct tfd_box_counter *last;
     struct place place;
 
+    if (p->repeats) {
+        repeat_units(p, begin, end);
+        return;
+    }
     seek(p, begin, &place);
     for (int64_t i = begin, nests; i < end && !tfd_halted(); i += nests) {
         cut_nest(p, &place, &n);

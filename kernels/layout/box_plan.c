@@ -316,6 +316,18 @@ static void ask_ahead(struct tfd_box_plan *p)
     p->asked_at -= b->from[last] < 0 ? row - b->size : 0;
 }
 
+/* Such a box is copied from its first nest once it is more than a near cache
+ * holds: long copies need not read what they write over. */
+static bool repeats(const struct tfd_box_plan *p)
+{
+    const struct tfd_box_nest *n = &p->nest;
+    const struct tfd_box_counter *c = p->counter;
+
+    return p->counters == 1 && n->row_from == 0 && n->row_to == n->count &&
+           c->cut == &p->nest.rows && c->whole * n->count >= FAR_SIZE &&
+           p->loop == tfd_box_run_of(n->count);
+}
+
 void tfd_box_plan_make(struct tfd_box_plan *p, const struct tfd_box *box,
                        void *to, const void *from)
 {
@@ -345,6 +357,7 @@ void tfd_box_plan_make(struct tfd_box_plan *p, const struct tfd_box *box,
     make_counters(p);
     take_run(p);
     ask_ahead(p);
+    p->repeats = repeats(p);
     if (p->turns && p->counters > 0) {
         p->nest.far = tfd_box_bytes(b) >= FAR_SIZE;
         p->nest.next_to = p->counter[p->counters - 1].to;

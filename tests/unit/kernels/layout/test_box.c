@@ -307,6 +307,23 @@ static void test_few_columns(void **state)
         }
 }
 
+/* One row again and again, more than a near cache holds. */
+static void test_repeated(void **state)
+{
+    struct tfd_kctx *k = (struct tfd_kctx *)here; /* never looked at */
+
+    (void)state;
+    for (int s = 0; s < 5; s++)
+        for (int64_t n = 37; n < 9000; n *= 9) {
+            const int64_t rows = 4500000 / (n * sizes[s]) + 1;
+            const struct box b = {2, sizes[s], {rows, n}, {n, 1}, {0, 1}};
+
+            piece = 1 + 20 * s;
+            check_at(&b, 0, NULL);
+            check_at(&b, 3, k);
+        }
+}
+
 /* Rows of count elements with gaps of copies of one between them. */
 static void check_between(int64_t rows, int64_t count, int64_t gap,
                           int64_t size, int offset)
@@ -354,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_halted),
         cmocka_unit_test(test_few_columns),
         cmocka_unit_test(test_between),
+        cmocka_unit_test(test_repeated),
         cmocka_unit_test(test_far_transposes),
         cmocka_unit_test(test_far_reverses),
     };
