@@ -135,6 +135,22 @@ static void repeat_units(const struct tfd_box_plan *p, int64_t begin,
         memcpy(p->to + at, first, (size_t)tfd_min(block, all - at));
 }
 
+__attribute__((noinline)) static void gather_units(const struct tfd_box_plan *p,
+                                                   int64_t begin, int64_t end)
+{
+    const struct tfd_box_counter *c = p->counter;
+    const int64_t row = p->nest.row_to;
+    _Alignas(64) char place[TFD_BOX_NEST_SIZE + 64];
+    char *block = place + (uintptr_t)p->to % 64;
+    struct tfd_box_nest n = p->nest;
+
+    for (int64_t i = begin; i < end && !tfd_halted(); i++) {
+        n.rows = tfd_min(c->piece, c->whole - i * c->piece);
+        p->loop(&n, block, p->from + i * c->from);
+        memcpy(p->to + i * c->to, block, (size_t)(n.rows * row));
+    }
+}
+
 static void copy_units(void *arg, int64_t begin, int64_t end)
 {
     const struct tfd_box_plan *p = arg;
@@ -144,6 +160,10 @@ static void copy_units(void *arg, int64_t begin, int64_t end)
 
     if (p->repeats) {
         repeat_units(p, begin, end);
+        return;
+    }
+    if (p->gathers) {
+        gather_units(p, begin, end);
         return;
     }
     seek(p, begin, &place);

@@ -328,6 +328,23 @@ static bool repeats(const struct tfd_box_plan *p)
            p->loop == tfd_box_run_of(n->count);
 }
 
+/* What a last cache soon has no room for: below, making rows in a place of
+ * their own costs more than it saves. */
+#define GATHER_SIZE (24 << 20)
+
+/* So are rows of copies of one element, each of another. */
+static bool gathers(const struct tfd_box_plan *p)
+{
+    const struct tfd_box_nest *n = &p->nest;
+    const struct tfd_box_counter *c = p->counter;
+    const int64_t row = n->count * p->box.size;
+
+    return p->counters == 1 && n->row_to == row && c->cut == &p->nest.rows &&
+           c->piece * row <= TFD_BOX_NEST_SIZE &&
+           c->whole * row >= GATHER_SIZE &&
+           p->loop == tfd_box_same_of(p->box.size);
+}
+
 void tfd_box_plan_make(struct tfd_box_plan *p, const struct tfd_box *box,
                        void *to, const void *from)
 {
@@ -358,6 +375,7 @@ void tfd_box_plan_make(struct tfd_box_plan *p, const struct tfd_box *box,
     take_run(p);
     ask_ahead(p);
     p->repeats = repeats(p);
+    p->gathers = gathers(p);
     if (p->turns && p->counters > 0) {
         p->nest.far = tfd_box_bytes(b) >= FAR_SIZE;
         p->nest.next_to = p->counter[p->counters - 1].to;

@@ -35,6 +35,7 @@ struct tfd_box_plan {
     bool turns;
     bool splits;   /* into few rows, of which every nest has all */
     bool repeats;  /* one row, again and again, one behind the other */
+    bool gathers;  /* nests are made in a near place and copied from there */
     int64_t asked; /* bytes of a nest that are asked for before it is its turn,
                       from where it begins to be read plus asked_at */
     int64_t asked_at;

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define ROOM (1 << 24)
+#define ROOM (1 << 25)
 #define AROUND 64 /* bytes beside what is written, that must stay */
 
 static unsigned char *there, *expected, *here;
@@ -322,6 +322,14 @@ static void test_repeated(void **state)
             check_at(&b, 0, NULL);
             check_at(&b, 3, k);
         }
+    for (int s = 0; s < 5; s++) { /* and one element in each of them */
+        const int64_t rows = (25 << 20) / (500 * sizes[s]) + 1;
+        const struct box b = {2, sizes[s], {rows, 500}, {500, 1}, {1, 0}};
+
+        piece = 100;
+        check_at(&b, 0, NULL);
+        check_at(&b, 3, k);
+    }
 }
 
 /* Rows of count elements with gaps of copies of one between them. */
