@@ -10,7 +10,8 @@
  * after the other may be of different moments.
  *
  * Large blocks are aligned to huge pages and ask for them: a page fault for
- * each 4 KiB costs more than the copy that causes it.  Blocks of many pages
+ * each 4 KiB costs more than the copy that causes it.  Those of some hundred
+ * kilobytes share them (slab.h).  Blocks of many pages
  * start on a page: a processor that has stored to an address takes a load whose
  * lowest 12 bits are the same for one of what it stored, and lets it wait.
  * With results a line or two further in their page than operands, as blocks of
@@ -22,6 +23,7 @@
 #include "common/base/alloc.h"
 
 #include "common/base/atomic.h"
+#include "common/memory/slab.h"
 #include "common/thread/lock.h"
 
 #include <assert.h>
@@ -50,6 +52,7 @@ struct block {
         struct block *next; /* while cached */
     };
     int class;
+    bool in_slab;
 };
 
 static_assert(sizeof(struct block) <= HEAD_SIZE, "the head has 64 bytes");
@@ -118,6 +121,14 @@ static void push_block(struct block *b)
     tfd_unlock(lock);
 }
 
+static void free_block(struct block *b)
+{
+    if (b->in_slab)
+        tfd_slab_give(b);
+    else
+        free(b);
+}
+
 /* Frees cached blocks, the largest first, until at most `keep` bytes of them
  * are left. */
 static void evict(size_t keep)
@@ -126,7 +137,7 @@ static void evict(size_t keep)
         struct block *b;
 
         while (TFD_LOAD_RELAXED(&cached) > keep && (b = pop_block(class)))
-            free(b);
+            free_block(b);
     }
 }
 
@@ -139,18 +150,44 @@ static size_t block_align(size_t size)
     return size >= PAGE_MIN ? PAGE : TFD_BUFFER_ALIGN;
 }
 
+/* Under a sanitizer each is one of malloc(), whose ends are watched. */
+static bool goes_in_slab(size_t size, bool huge)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    (void)size;
+    (void)huge;
+    return false;
+#else
+    return huge && size >= TFD_SLAB_BLOCK_MIN && size <= TFD_SLAB_BLOCK_MAX;
+#endif
+}
+
+static struct block *slab_block(size_t size)
+{
+    struct block *b = tfd_slab_take(size);
+
+    if (b)
+        b->in_slab = true;
+    return b;
+}
+
 static struct block *fresh_block(int class, bool huge)
 {
     size_t size = HEAD_SIZE + class_size(class);
+    struct block *b;
     void *memory;
 
     TFD_COUNTER_ADD(&allocs, 1);
+    if (goes_in_slab(size, huge))
+        return slab_block(size);
     if (posix_memalign(&memory, block_align(size), size))
         return NULL;
     /* Only advice: without huge pages it works as well. */
     if (size >= HUGE_MIN && huge)
         (void)madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
-    return memory;
+    b = memory;
+    b->in_slab = false;
+    return b;
 }
 
 /* *reused: it was kept, and so has its pages.  huge: others come from huge
@@ -171,7 +208,8 @@ static struct block *take_block(size_t size, bool huge, bool *reused)
     if (b)
         *b = (struct block){
             .buffer = {1, size, (char *)b + HEAD_SIZE, tfd_buffer_release},
-            .class = class};
+            .class = class,
+            .in_slab = b->in_slab};
     return b;
 }
 
@@ -181,7 +219,7 @@ static void give_block(struct block *b)
     size_t max = TFD_LOAD_RELAXED(&cache_limit);
 
     if (size > max) {
-        free(b);
+        free_block(b);
         return;
     }
     /* Room is made by what was there before: sizes nobody asks for any more

@@ -38,6 +38,7 @@ enum tfd_lock_rank {
     TFD_LOCK_NESTED,       /* free parts of buffers */
     TFD_LOCK_DEFINITION,   /* definitions of operations that are parsed */
     TFD_LOCK_ALLOC,        /* free buffers */
+    TFD_LOCK_SLAB,         /* free blocks of slabs */
     TFD_LOCK_RANK_COUNT
 };
 

@@ -36,10 +36,11 @@ BEGIN {
                            "daemon/server.h"
 
     # Rooms of its own layer that a room may include beside itself.
-    beside["common/base"] = "proto thread"
+    beside["common/base"] = "memory proto thread"
     beside["common/graph"] = "base proto thread"
     beside["common/proto"] = "base graph"
     beside["common/measure"] = "base"
+    beside["common/memory"] = "thread"
     beside["common/thread"] = "base"
     beside["common/resource"] = "base proto thread"
     beside["rpc/core"] = "conn"
