@@ -295,7 +295,8 @@ static void take_run(struct tfd_box_plan *p)
 }
 
 /* Rows that are read from the last to the first, or each from its end, and in
- * between the other way, are not what a processor looks ahead for. */
+ * between the other way, are not what a processor looks ahead for.  Of rows
+ * that are cut it is more than a nest's. */
 static void ask_ahead(struct tfd_box_plan *p)
 {
     const struct tfd_box *b = &p->box;
@@ -310,6 +311,8 @@ static void ask_ahead(struct tfd_box_plan *p)
         (b->from[p->row] != -row && b->from[last] != -b->size))
         return;
     c = &p->counter[p->counters - 1];
+    if (c->cut == &p->nest.count)
+        return;
     rows = c->cut == &p->nest.rows ? c->piece : p->nest.rows;
     p->asked = rows * row;
     p->asked_at = b->from[p->row] < 0 ? (rows - 1) * b->from[p->row] : 0;

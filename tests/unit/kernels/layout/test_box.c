@@ -8,6 +8,7 @@
 
 #include "common/thread/halt.h"
 #include "common/thread/pool.h"
+#include "kernels/layout/box_plan.h"
 #include "kernels/layout/box_runs.h"
 
 #include <setjmp.h>
@@ -265,6 +266,29 @@ static void test_far_reverses(void **state)
     }
 }
 
+/* Never more is asked for ahead than a nest has, long rows or short. */
+static void test_asked_ahead(void **state)
+{
+    static const int64_t rows[] = {2, 3, 16, 17, 64, 1000, 100000};
+
+    (void)state;
+    for (int s = 0; s < 5; s++)
+        for (int r = 0; r < TFD_COUNT(rows); r++) {
+            const int64_t row = (25 << 20) / rows[r] / sizes[s] * sizes[s];
+            struct tfd_box_plan p;
+            struct tfd_box box;
+
+            for (int turned = 1; turned < 4; turned++) {
+                tfd_box_init(&box, (size_t)sizes[s]);
+                tfd_box_add(&box, rows[r], row, turned & 1 ? -row : row);
+                tfd_box_add(&box, row / sizes[s], sizes[s],
+                            turned & 2 ? -sizes[s] : sizes[s]);
+                tfd_box_plan_make(&p, &box, there, here);
+                assert_true(p.asked <= 1 << 16);
+            }
+        }
+}
+
 /* Whoever is told to stop writes nothing more. */
 static void test_halted(void **state)
 {
@@ -382,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_repeated),
         cmocka_unit_test(test_far_transposes),
         cmocka_unit_test(test_far_reverses),
+        cmocka_unit_test(test_asked_ahead),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
