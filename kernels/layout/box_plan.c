@@ -294,6 +294,8 @@ static void take_run(struct tfd_box_plan *p)
     join_runs(p);
 }
 
+#define ASKED_ROW_MIN 320 /* bytes; of shorter rows it costs more */
+
 /* Rows that are read from the last to the first, or each from its end, and in
  * between the other way, are not what a processor looks ahead for.  Of rows
  * that are cut it is more than a nest's. */
@@ -306,8 +308,8 @@ static void ask_ahead(struct tfd_box_plan *p)
     int64_t rows;
 
     p->asked = 0;
-    if (tfd_box_bytes(b) < MEMORY_SIZE || p->turns || p->counters == 0 ||
-        p->row != last - 1 || p->row < 0 ||
+    if (tfd_box_bytes(b) < MEMORY_SIZE || row < ASKED_ROW_MIN || p->turns ||
+        p->counters == 0 || p->row != last - 1 || p->row < 0 ||
         (b->from[p->row] != -row && b->from[last] != -b->size))
         return;
     c = &p->counter[p->counters - 1];

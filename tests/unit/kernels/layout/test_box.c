@@ -266,7 +266,7 @@ static void test_far_reverses(void **state)
     }
 }
 
-/* Never more is asked for ahead than a nest has, long rows or short. */
+/* Never more is asked for ahead than a nest has, and nothing of short rows. */
 static void test_asked_ahead(void **state)
 {
     static const int64_t rows[] = {2, 3, 16, 17, 64, 1000, 100000};
@@ -284,7 +284,7 @@ static void test_asked_ahead(void **state)
                 tfd_box_add(&box, row / sizes[s], sizes[s],
                             turned & 2 ? -sizes[s] : sizes[s]);
                 tfd_box_plan_make(&p, &box, there, here);
-                assert_true(p.asked <= 1 << 16);
+                assert_true(p.asked <= (row < 320 ? 0 : 1 << 16));
             }
         }
 }
