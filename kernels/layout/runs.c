@@ -203,9 +203,13 @@ static void move_runs_past(const struct parts *p, int64_t first, int64_t rows)
     for (int64_t i = first; i < first + rows; i++)
         for (int j = 0; j < p->count; j++) {
             const int64_t run = bytes_of(&p->part[j]) / p->outer;
-            char *own = (char *)tfd_tensor_data(&p->part[j]) + i * run;
-            const char *from = p->join ? own : whole;
+            char *own = tfd_tensor_data(&p->part[j]);
+            const char *from;
 
+            if (run == 0)
+                continue;
+            own += i * run;
+            from = p->join ? own : whole;
             tfd_lines_fetch(from + (p->join ? run : p->row), run);
             tfd_lines_put(p->join ? whole : own, from, run);
             whole += run;
