@@ -115,16 +115,25 @@ INLINE void make_run_ahead(const char *x, const struct taps *taps, int64_t n,
     }
 }
 
+/* Rows, or columns, between the end of a window and what the next one is the
+ * first to meet. */
+static inline int64_t gap_of(const struct tfd_window_side *s)
+{
+    return s->stride > s->size ? s->stride - s->size : 0;
+}
+
 /* Of a window that moves by more than one column: the rows below it that the
- * one below meets first, as many columns of them as it moves. */
+ * one below meets first, as many columns of them as it meets first, too. */
 INLINE void ask_below(const struct tfd_pooling_window *p, const struct span *s,
                       const char *x, int64_t size)
 {
     const int64_t pitch = p->column.in * p->channels * size;
-    const int64_t step = p->column.stride * p->channels * size;
+    const int64_t columns = p->column.stride - gap_of(&p->column);
+    const int64_t step = columns * p->channels * size;
     const int64_t end = s->row + s->rows + p->row.stride;
 
-    for (int64_t r = s->row + s->rows; r < end && r < p->row.in; r++)
+    for (int64_t r = s->row + s->rows + gap_of(&p->row);
+         r < end && r < p->row.in; r++)
         for (int64_t b = 0; b < step; b += 64)
             __builtin_prefetch(x + r * pitch + b);
 }
@@ -133,7 +142,7 @@ INLINE void ask_below(const struct tfd_pooling_window *p, const struct span *s,
 INLINE void make_row(const struct tfd_pooling_window *p, const void *x,
                      int64_t row, void *y, int64_t size, neighbours *make)
 {
-    const int64_t n = p->channels;
+    const int64_t n = p->channels, gap = gap_of(&p->row);
     int64_t since = 0;
     struct taps taps;
 
@@ -145,10 +154,10 @@ INLINE void make_row(const struct tfd_pooling_window *p, const void *x,
         run = p->column.stride == 1 ? same : 1;
         if (tfd_halted_after(same * n * taps.count, &since))
             return;
-        if (p->ahead && run == same && s.row + s.rows < p->row.in &&
+        if (p->ahead && run == same && s.row + s.rows + gap < p->row.in &&
             taps.count > 0) {
             make_run_ahead(x, &taps, same * n, (char *)y + i * n * size, size,
-                           p->column.in * n * size, make);
+                           (1 + gap) * p->column.in * n * size, make);
             continue;
         }
         for (int64_t j = 0; j < same; j += run) {
