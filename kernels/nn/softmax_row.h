@@ -47,12 +47,13 @@ TFD_ROW_INLINE float tfd_row_exp(float x)
     return x < lowest ? 0 : e;
 }
 
-/* y = tfd_row_exp(x - max) of TFD_ROW_BLOCK numbers, each step of all vectors
+/* y = tfd_row_exp(x - max) of n numbers, a constant, each step of all vectors
  * before the next: of a vector after the other, each a chain of 25 steps, a
  * processor has too few in flight. */
 #define TFD_ROW_BLOCK 64
-#define TFD_ROW_EACH(i) for (int i = 0; i < TFD_ROW_BLOCK; i++)
-TFD_ROW_INLINE void tfd_row_exp_block(const float *x, float max, float *y)
+#define TFD_ROW_EACH(i) for (int i = 0; i < n; i++)
+TFD_ROW_INLINE void tfd_row_exp_block(const float *x, const int n, float max,
+                                      float *y)
 {
     const float lowest = -87.3365402f; /* log(2^-126) */
     float v[TFD_ROW_BLOCK], s[TFD_ROW_BLOCK], r[TFD_ROW_BLOCK];
@@ -71,28 +72,33 @@ TFD_ROW_INLINE void tfd_row_exp_block(const float *x, float max, float *y)
     TFD_ROW_EACH(i) p[i] = p[i] * r[i] * r[i] + r[i] + 1.0f;
     TFD_ROW_EACH(i)
     {
-        /* 2^n, where n has the eight bits for it. */
-        const uint32_t n = tfd_half_float_bits(s[i]) - 0x4b400000u;
-        const float e = p[i] * tfd_half_float_of((n + 127) << 23);
+        /* 2^by, where by has the eight bits for it. */
+        const uint32_t by = tfd_half_float_bits(s[i]) - 0x4b400000u;
+        const float e = p[i] * tfd_half_float_of((by + 127) << 23);
 
         y[i] = d[i] < lowest ? 0 : e;
     }
 }
 
-/* y, which is not x, = exp(x - max).  The last block may overlap the one
- * before. */
+/* y, which is not x, = exp(x - max).  The last block, of half as many where
+ * that is enough, may overlap the one before. */
 TFD_ROW_INLINE void tfd_row_exps(const float *x, int64_t n, float max, float *y)
 {
-    const int64_t last = n - TFD_ROW_BLOCK;
+    const int half = TFD_ROW_BLOCK / 2;
+    const int64_t last = n - TFD_ROW_BLOCK, end = n - half;
+    int64_t i = 0;
 
     if (last < 0) {
-        for (int64_t i = 0; i < n; i++)
+        for (; i < n; i++)
             y[i] = tfd_row_exp(x[i] - max);
         return;
     }
-    for (int64_t i = 0; i < last; i += TFD_ROW_BLOCK)
-        tfd_row_exp_block(x + i, max, y + i);
-    tfd_row_exp_block(x + last, max, y + last);
+    for (; i <= last; i += TFD_ROW_BLOCK)
+        tfd_row_exp_block(x + i, TFD_ROW_BLOCK, max, y + i);
+    if (i < end)
+        tfd_row_exp_block(x + last, TFD_ROW_BLOCK, max, y + last);
+    else if (i < n)
+        tfd_row_exp_block(x + end, half, max, y + end);
 }
 
 /* Here y may be x. */
