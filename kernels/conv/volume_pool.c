@@ -360,29 +360,36 @@ INLINE bool is_tiled(const struct tfd_window_side *s)
            s->out * s->stride - s->before >= s->in;
 }
 
-/* n channels of a pixel give a part of them to a row of `count` pixels. */
-INLINE void spread_pixel(const float *dy, int64_t n, float part, bool alone,
-                         int64_t count, float *to)
+/* n channels of a pixel give a part of them to a row of `count` pixels, which
+ * nothing else is given. */
+INLINE void fill_pixels(const float *dy, int64_t n, float part, int64_t count,
+                        float *to)
 {
     const float times = exact_inverse(part);
 
     for (int64_t d = 0; d < count; d++, to += n)
-        if (alone && times > 0)
+        if (times > 0)
             for (int64_t c = 0; c < n; c++)
                 to[c] = dy[c] * times + 0.0f;
-        else if (alone)
-            for (int64_t c = 0; c < n; c++)
-                to[c] = dy[c] / part + 0.0f;
-        else if (times > 0)
-            for (int64_t c = 0; c < n; c++)
-                to[c] += dy[c] * times;
         else
             for (int64_t c = 0; c < n; c++)
-                to[c] += dy[c] / part;
+                to[c] = dy[c] / part + 0.0f;
 }
 
+INLINE void add_to_pixels(const float *dy, int64_t n, float part, int64_t count,
+                          float *to)
+{
+    for (int64_t d = 0; d < count; d++, to += n)
+        for (int64_t c = 0; c < n; c++)
+            to[c] += dy[c] / part;
+}
+
+typedef void give(const float *dy, int64_t n, float part, int64_t count,
+                  float *to);
+
 /* What the windows of one plane of dy give a plane of dx. */
-INLINE void spread_plane(const struct spread *s, const float *dy, float *dx)
+INLINE void spread_plane(const struct spread *s, give *give_to, const float *dy,
+                         float *dx)
 {
     const struct tfd_volume_pool *p = s->p;
     const int64_t n = p->channels;
@@ -398,8 +405,8 @@ INLINE void spread_plane(const struct spread *s, const float *dy, float *dx)
             for (int64_t b = 0; b < row.count; b++) {
                 if (tfd_halted_after(column.count * n, &since))
                     return;
-                spread_pixel(dy, n, count, s->alone, column.count,
-                             dx + pixel_at(p, 0, row.at + b, column.at));
+                give_to(dy, n, count, column.count,
+                        dx + pixel_at(p, 0, row.at + b, column.at));
             }
         }
     }
@@ -424,8 +431,14 @@ TFD_SIMD_LOOP(volume_spread)
             tfd_halt_clear(p->out + i * size, (size_t)size * sizeof(float));
         for (int64_t a = first; a < last && !tfd_halted(); a++) {
             s.planes = extent_of(&p->plane, a).count;
-            spread_plane(&s, p->in + (volume * p->plane.out + a) * dy_size,
-                         p->out + i * size);
+            if (s.alone)
+                spread_plane(&s, fill_pixels,
+                             p->in + (volume * p->plane.out + a) * dy_size,
+                             p->out + i * size);
+            else
+                spread_plane(&s, add_to_pixels,
+                             p->in + (volume * p->plane.out + a) * dy_size,
+                             p->out + i * size);
         }
     }
 }
