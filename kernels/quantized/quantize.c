@@ -90,7 +90,7 @@ static inline float clamp(float x, const struct scaling *c)
 }
 
 /* A piece of a row, which is made integers of 32 bits first. */
-#define PIECE 1024
+#define PIECE 2048
 
 struct piece {
     const float *x;
