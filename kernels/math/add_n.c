@@ -205,6 +205,7 @@ struct sum {
     const struct tfd_kctx *k;
     tfd_range_fn *add, *several; /* several: NULL for most types */
     int64_t bytes;               /* of all inputs */
+    bool nine_ways; /* has the first cache; false below NEAR_SIZE */
 };
 
 static void add_block(const struct sum *s, int64_t begin, int64_t end)
@@ -241,7 +242,7 @@ static bool has_nine_ways(void)
 
 static bool takes_two_passes(const struct sum *s)
 {
-    return s->bytes >= NEAR_SIZE && s->bytes < FAR_SIZE && !has_nine_ways();
+    return s->bytes >= NEAR_SIZE && s->bytes < FAR_SIZE && !s->nine_ways;
 }
 
 static void add_several(const struct sum *s, int64_t begin, int64_t end)
@@ -249,7 +250,7 @@ static void add_several(const struct sum *s, int64_t begin, int64_t end)
     const struct tfd_kctx *k = s->k;
     struct several row = {.x = {k->in[0].buffer->data},
                           .far = s->bytes >= FAR_SIZE,
-                          .ahead = has_nine_ways() ? AHEAD_FURTHER : AHEAD,
+                          .ahead = s->nine_ways ? AHEAD_FURTHER : AHEAD,
                           .y = k->out[0].buffer->data};
     const int at_once = takes_two_passes(s) ? BETWEEN_AT_ONCE : AT_ONCE;
 
@@ -307,6 +308,7 @@ static enum tfd_code add_n_cpu(struct tfd_kctx *k, struct tfd_status *st)
                     .bytes = (int64_t)tfd_tensor_size(&k->in[0]) * k->in_count};
     int64_t n;
 
+    s.nine_ways = s.bytes >= NEAR_SIZE && has_nine_ways();
     TFD_TRY(tfd_add_n_check(k, st));
     if (k->in_count == 1) {
         tfd_kctx_output_alias(k, 0, 0, &shape);
