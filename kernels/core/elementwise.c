@@ -36,41 +36,73 @@ static size_t bytes_of_type(enum tfd_dtype dtype)
     return tfd_simd_has_f16c() ? NARROW_BYTES : 0;
 }
 
+/* Halves do not turn: much is computed of few bytes. */
 static void run_bytes(struct tfd_kctx *k, enum tfd_dtype dtype, size_t moved,
-                      int64_t n, tfd_range_fn *loop, void *row)
+                      size_t held, int64_t n, tfd_range_fn *loop, void *row)
 {
+    const struct tfd_stream s = {0, (int)moved, (int)held};
     const size_t times = bytes_of_type(dtype);
 
     if (n <= TFD_ELEMENTWISE_FEW)
         loop(row, 0, n);
+    else if (times == 1)
+        tfd_kctx_parallel_turns(k, n, &s, loop, row);
     else if (times)
         tfd_kctx_parallel_bytes(k, n, (int)(moved * times), loop, row);
     else
         tfd_kctx_parallel(k, n, SLOW_NS, loop, row);
 }
 
+/* Whether the result lies where one of the first two inputs does. */
+static bool is_in_place(const struct tfd_kctx *k)
+{
+    const void *y = k->out_count > 0 ? k->out[0].buffer : NULL;
+
+    if (!y)
+        return false;
+    return (k->in_count > 0 && k->in[0].buffer == y) ||
+           (k->in_count > 1 && k->in[1].buffer == y);
+}
+
 void tfd_elementwise_streams(struct tfd_kctx *k, enum tfd_dtype dtype,
                              int streams, int64_t n, tfd_range_fn *loop,
                              void *row)
 {
-    size_t moved = tfd_dtype_size(dtype) * (size_t)streams;
+    const size_t size = tfd_dtype_size(dtype);
+    const int held = streams - is_in_place(k);
 
-    run_bytes(k, dtype, moved, n, loop, row);
+    run_bytes(k, dtype, size * (size_t)streams, size * (size_t)held, n, loop,
+              row);
+}
+
+void tfd_elementwise_updates(struct tfd_kctx *k, enum tfd_dtype dtype,
+                             int variables, int64_t n, tfd_range_fn *loop,
+                             void *row)
+{
+    const size_t size = tfd_dtype_size(dtype), count = (size_t)variables;
+
+    run_bytes(k, dtype, size * (2 * count + 1), size * (count + 1), n, loop,
+              row);
 }
 
 static void run_elementwise(struct tfd_kctx *k, const struct tfd_elementwise *e,
                             int64_t n, struct tfd_row *row)
 {
-    size_t moved = tfd_dtype_size(e->dtype);
+    struct tfd_stream s = {.cost = e->cost};
+    size_t moved = tfd_dtype_size(e->dtype), held;
 
     if (row->a_step)
         moved += tfd_dtype_size(k->in[0].dtype);
     if (row->b_step)
         moved += tfd_dtype_size(k->in[1].dtype);
-    if (e->cost == TFD_COST_MEMORY || n <= TFD_ELEMENTWISE_FEW)
-        run_bytes(k, k->in[0].dtype, moved, n, loop_of(k, e), row);
-    else
-        tfd_kctx_parallel(k, n, e->cost, loop_of(k, e), row);
+    held = moved - (is_in_place(k) ? tfd_dtype_size(e->dtype) : 0);
+    if (e->cost == TFD_COST_MEMORY || n <= TFD_ELEMENTWISE_FEW) {
+        run_bytes(k, k->in[0].dtype, moved, held, n, loop_of(k, e), row);
+        return;
+    }
+    s.moved = (int)moved;
+    s.held = (int)held;
+    tfd_kctx_parallel_turns(k, n, &s, loop_of(k, e), row);
 }
 
 enum tfd_code tfd_elementwise_shape(const struct tfd_kctx *k,
@@ -212,23 +244,35 @@ static int row_cost(const struct tfd_broadcast *p, int cost)
     return (int)size * (cost > 0 ? cost : 1) + 10;
 }
 
+/* Whether it was run as a loop over a repeated row. */
+static bool run_patterns(struct tfd_kctx *k, struct rows *rows, int side,
+                         tfd_range_fn *loop)
+{
+    const size_t times = bytes_of_type(k->in[0].dtype);
+    const size_t size = (size_t)rows->plan->row_size; /* short, see above */
+    const size_t other = side ? rows->a_size : rows->b_size;
+    struct tfd_stream s = {.moved = (int)(size * (rows->y_size + other))};
+
+    s.held = s.moved - (is_in_place(k) ? (int)(size * rows->y_size) : 0);
+    if (times == 1)
+        tfd_kctx_parallel_turns(k, rows->plan->rows, &s, loop, rows);
+    else if (times)
+        tfd_kctx_parallel_bytes(k, rows->plan->rows, s.moved * (int)times, loop,
+                                (void *)rows);
+    return times > 0;
+}
+
 static void run_plan(struct tfd_kctx *k, const struct tfd_elementwise *e,
                      struct rows *rows)
 {
     static tfd_range_fn *const loops[] = {run_elementwise_rows, run_pattern_a,
                                           run_pattern_b};
     const int side = pattern_side(rows, k->in[0].dtype);
-    const size_t times = bytes_of_type(k->in[0].dtype);
-    tfd_range_fn *loop = loops[side + 1];
     const struct tfd_broadcast *p = rows->plan;
+    tfd_range_fn *loop = loops[side + 1];
 
-    if (side >= 0 && e->cost == TFD_COST_MEMORY && times)
-        tfd_kctx_parallel_bytes(
-            k, p->rows,
-            (int)((size_t)p->row_size * times *
-                  (rows->y_size + (side ? rows->a_size : rows->b_size))),
-            loop, rows);
-    else
+    if (side < 0 || e->cost != TFD_COST_MEMORY ||
+        !run_patterns(k, rows, side, loop))
         tfd_kctx_parallel(k, p->rows, row_cost(p, e->cost), loop, rows);
 }
 

@@ -67,6 +67,11 @@ enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
 void tfd_elementwise_streams(struct tfd_kctx *k, enum tfd_dtype dtype,
                              int streams, int64_t n, tfd_range_fn *loop,
                              void *row);
+/* The same for one that reads and writes so many variables, and reads one
+ * operand more. */
+void tfd_elementwise_updates(struct tfd_kctx *k, enum tfd_dtype dtype,
+                             int variables, int64_t n, tfd_range_fn *loop,
+                             void *row);
 
 /* Ready compute functions: result of the inputs' type, or BOOL. */
 enum tfd_code tfd_elementwise_compute2(struct tfd_kctx *k,

@@ -168,6 +168,18 @@ enum tfd_code tfd_kctx_try(struct tfd_kctx *k, int64_t n, int cost,
  * reads and writes for an element. */
 void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
                              tfd_range_fn *fn, void *arg);
+/* What a loop over elements of large operands takes for each. */
+struct tfd_stream {
+    int cost;  /* nanoseconds; 0: it is as quick as memory */
+    int moved; /* bytes it reads and writes */
+    int held;  /* bytes of memory: less where a result lies where an operand did
+                */
+};
+/* The same for such a loop, which may begin at the end, in blocks, where the
+ * last one on this thread has ended. */
+void tfd_kctx_parallel_turns(struct tfd_kctx *k, int64_t n,
+                             const struct tfd_stream *s, tfd_range_fn *fn,
+                             void *arg);
 
 /* Where a GPU row has an input or an output of a node. */
 bool tfd_kernel_host_in(const struct tfd_kernel *k, const struct tfd_node *n,

@@ -78,13 +78,14 @@ static enum tfd_code copy_here(const struct tfd_kctx *k, enum tfd_dtype dtype,
                                void *to, const void *from, int64_t count,
                                struct tfd_status *st)
 {
+    const int both = 2 * (int)tfd_dtype_size(dtype);
+    const struct tfd_stream s = {0, both, both};
     struct copying c = {dtype, to, from};
     struct tfd_kctx own = {.rt = k->rt}; /* all that sharing asks for */
 
     if (!tfd_dtype_is_pod(dtype))
         return tfd_elements_copy(dtype, to, from, count, st);
-    tfd_kctx_parallel_bytes(&own, count, 2 * (int)tfd_dtype_size(dtype),
-                            copy_range, &c);
+    tfd_kctx_parallel_turns(&own, count, &s, copy_range, &c);
     return TFD_OK;
 }
 

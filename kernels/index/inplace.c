@@ -11,6 +11,7 @@
 #include "kernels/core/element.h"
 #include "kernels/core/elementwise.h"
 #include "kernels/core/families.h"
+#include "kernels/core/op_memory.h"
 
 /* ---- Arguments ----------------------------------------------------------- */
 
@@ -135,8 +136,8 @@ static enum tfd_code copy_compute(struct tfd_kctx *k, struct tfd_status *st)
     const struct tfd_tensor *x = &k->in[0];
 
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &x->shape, st));
-    return tfd_elements_copy(x->dtype, tfd_tensor_data(&k->out[0]),
-                             tfd_tensor_data(x), tfd_tensor_elements(x), st);
+    return tfd_op_memory_copy(k, x->dtype, tfd_tensor_data(&k->out[0]),
+                              tfd_tensor_data(x), tfd_tensor_elements(x), st);
 }
 
 /* ---- Tables -------------------------------------------------------------- */

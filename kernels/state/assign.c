@@ -192,7 +192,7 @@ static enum tfd_code update_locked(struct tfd_kctx *k, struct tfd_variable *v,
     TFD_TRY(tfd_training_check_update(k, v, st));
     row.a = row.y = tfd_tensor_data(&v->value);
     row.b = tfd_tensor_data(by);
-    tfd_elementwise_streams(k, by->dtype, 3, tfd_tensor_elements(by), loop,
+    tfd_elementwise_updates(k, by->dtype, 1, tfd_tensor_elements(by), loop,
                             &row);
     return TFD_OK;
 }

@@ -325,7 +325,7 @@ static void run_all(struct tfd_kctx *k, const struct tfd_training_job *job)
     struct tfd_training_job loop = *job;
 
     if (is_light(s->row))
-        tfd_elementwise_streams(k, k->kernel->dtype, 2 * s->row->variables + 1,
+        tfd_elementwise_updates(k, k->kernel->dtype, s->row->variables,
                                 job->elements, k->kernel->range, &loop);
     else
         tfd_kctx_parallel(k, job->elements, COST_NS, k->kernel->range, &loop);

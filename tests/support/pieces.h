@@ -37,4 +37,11 @@ void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
     tfd_kctx_parallel(k, n, bytes, fn, arg);
 }
 
+void tfd_kctx_parallel_turns(struct tfd_kctx *k, int64_t n,
+                             const struct tfd_stream *s, tfd_range_fn *fn,
+                             void *arg)
+{
+    tfd_kctx_parallel(k, n, s->cost > 0 ? s->cost : s->moved, fn, arg);
+}
+
 #endif

@@ -306,6 +306,99 @@ static void test_bytes_tell_whether_a_loop_is_shared(void **state)
     tfd_pool_free(rt.pool);
 }
 
+/* Where the pieces of a loop began, and that they are all of it. */
+struct trail {
+    int64_t n, sum;
+    int calls,
+        down; /* down: pieces that began before the one they came after */
+    int64_t last;
+    bool aligned; /* pieces begin at whole lines */
+};
+
+static void follow(void *arg, int64_t begin, int64_t end)
+{
+    struct trail *t = arg;
+
+    assert_true(begin >= 0 && begin < end && end <= t->n);
+    if (t->calls > 0 && begin < t->last)
+        t->down++;
+    t->last = begin;
+    t->calls++;
+    t->sum += (end - begin) * (begin + end - 1) / 2;
+    if (t->aligned)
+        assert_int_equal(begin % 64, 0);
+}
+
+static struct trail followed(int64_t n, const struct tfd_stream *s)
+{
+    struct tfd_kctx k = {.rt = NULL};
+    struct trail t = {.n = n, .aligned = s->held <= 1024};
+
+    tfd_kctx_parallel_turns(&k, n, s, follow, &t);
+    assert_int_equal(t.sum, n > 0 ? n * (n - 1) / 2 : 0);
+    return t;
+}
+
+/* Every second of them, if they are too large for the one cache and small
+ * enough for the other. */
+static void test_large_loops_turn(void **state)
+{
+    static const struct {
+        int64_t n;
+        struct tfd_stream s;
+        bool turns;
+    } cases[] = {
+        {0, {0, 12, 12}, false},
+        {-5, {0, 12, 12}, false},
+        {1, {0, 12, 12}, false},
+        {1000, {0, 12, 12}, false},
+        {64000, {0, 12, 8}, false},
+        {64000, {0, 12, 12}, true},
+        {64001, {0, 24, 24}, true},
+        {163840, {0, 4, 4}, false},
+        {163841, {0, 4, 4}, true},
+        {64063, {7, 12, 12}, true},
+        {1572864, {0, 4, 4}, true},
+        {1572865, {0, 4, 4}, false},
+        {4000000, {0, 12, 12}, false},
+        {700000, {0, 1, 1}, true},
+        {700000, {0, 0, -1}, true},
+        {700001, {1, 0, 0}, true},
+        {100, {0, 1 << 14, 1 << 14}, true},
+        {3, {0, 1 << 20, 1 << 20}, true},
+        {1, {0, 1 << 20, 1 << 20}, true},
+        {1, {0, INT32_MAX, INT32_MAX}, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct tfd_stream *s = &cases[i].s;
+        const struct trail one = followed(cases[i].n, s);
+        const struct trail two = followed(cases[i].n, s);
+        const struct trail back = one.calls > two.calls ? one : two;
+
+        assert_int_equal(one.calls > 1 || two.calls > 1,
+                         cases[i].turns && cases[i].n > 1);
+        assert_int_equal(back.down, back.calls > 0 ? back.calls - 1 : 0);
+    }
+}
+
+static void test_threads_share_loops_that_turn(void **state)
+{
+    static const struct tfd_stream s = {0, 24, 24};
+    struct tfd_rt rt = {.pool = tfd_pool_new(2, NULL)};
+    struct tfd_kctx k = {.rt = &rt};
+
+    (void)state;
+    for (int64_t n = 64000; n < 64200; n += 7) {
+        struct count c = {0};
+
+        tfd_kctx_parallel_turns(&k, n, &s, add_range, &c);
+        assert_int_equal(c.sum, n * (n - 1) / 2);
+    }
+    tfd_pool_free(rt.pool);
+}
+
 static void test_without_a_runtime_loops_are_whole(void **state)
 {
     struct tfd_kctx k = {.rt = NULL};
@@ -333,6 +426,8 @@ int main(void)
         cmocka_unit_test(test_rows_are_aligned_by_their_size),
         cmocka_unit_test(test_small_loops_stay_on_the_caller),
         cmocka_unit_test(test_bytes_tell_whether_a_loop_is_shared),
+        cmocka_unit_test(test_large_loops_turn),
+        cmocka_unit_test(test_threads_share_loops_that_turn),
         cmocka_unit_test(test_without_a_runtime_loops_are_whole),
     };
 

@@ -32,9 +32,18 @@ void tfd_kctx_parallel(struct tfd_kctx *k, int64_t n, int cost,
 void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
                              tfd_range_fn *fn, void *arg)
 {
+    (void)bytes;
+    tfd_kctx_parallel(k, n, 1, fn, arg);
+}
+
+void tfd_kctx_parallel_turns(struct tfd_kctx *k, int64_t n,
+                             const struct tfd_stream *s, tfd_range_fn *fn,
+                             void *arg)
+{
     (void)k;
     shared++;
-    bytes_each = bytes;
+    bytes_each = s->moved;
+    assert_int_equal(s->held, s->moved);
     for (int64_t at = (n - 1) / piece * piece; n > 0 && at >= 0; at -= piece)
         fn(arg, at, at + piece < n ? at + piece : n);
 }
