@@ -57,6 +57,9 @@ bool tfd_gemm_wants_bfloat16(int64_t m, int64_t n);
 bool tfd_gemm_wants_straight(int64_t m, int64_t n, int64_t k);
 
 struct tfd_kctx;
+/* HALF and BFLOAT16, dense, where A or B is a vector (gemv_narrow.c), on all
+ * compute threads.  False: neither is, k is 0, or there is no memory. */
+bool tfd_gemv_narrow(struct tfd_kctx *k, const struct tfd_gemm *g);
 void tfd_gemm_parallel(struct tfd_kctx *k, const struct tfd_gemm *g);
 
 #endif

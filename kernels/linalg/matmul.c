@@ -47,6 +47,8 @@ static enum tfd_code multiply_narrow(struct tfd_kctx *k,
     struct tfd_buffer *buffer = NULL;
     float *at;
 
+    if (tfd_gemv_narrow(k, g))
+        return TFD_OK;
     if ((size_t)a < limit && (size_t)b < limit && (size_t)c < limit)
         buffer = tfd_buffer_new((size_t)(a + b + c) * sizeof(float));
     if (!buffer)

@@ -1,6 +1,6 @@
 /*
- * test_matmul.c - matmul.c, gemm_blas.c and gemm_tiles.c; gemm_ref.c is the
- * judge.
+ * test_matmul.c - matmul.c, gemm_blas.c, gemm_tiles.c and gemv_narrow.c;
+ * gemm_ref.c is the judge.
  */
 #include "kernels/linalg/gemm.h"
 #include "tests/support/kernel_rig.h"
@@ -96,6 +96,9 @@ static struct tfd_tensor matrix(enum tfd_dtype t, int64_t rows, int64_t columns)
 static void compare_with_loops(enum tfd_dtype t, int64_t m, int64_t n,
                                int64_t k, bool ta, bool tb)
 {
+    const bool vector =
+        t == TFD_HALF || (t == TFD_BFLOAT16 && (m == 1 || n == 1));
+    struct tfd_kctx kctx = {.rt = NULL};
     struct tfd_tensor a = matrix(t, ta ? k : m, ta ? m : k);
     struct tfd_tensor b = matrix(t, tb ? n : k, tb ? k : n);
     struct tfd_tensor c = matrix(t, m, n), judge = matrix(t, m, n);
@@ -115,12 +118,13 @@ static void compare_with_loops(enum tfd_dtype t, int64_t m, int64_t n,
     tfd_gemm_init();
     tfd_gemm_ref(&g);
     g.c = tfd_tensor_data(&c);
-    assert_true(tfd_gemm_blas(&g));
+    assert_true(vector ? tfd_gemv_narrow(&kctx, &g) : tfd_gemm_blas(&g));
     for (int64_t i = 0; i < m * n; i++)
         for (int part = 0; part < 2; part++)
             if (!krig_near(krig_number(&c, i, part),
                            krig_number(&judge, i, part),
                            t == TFD_BFLOAT16                      ? 8e-3
+                           : t == TFD_HALF                        ? 1e-3
                            : t == TFD_FLOAT || t == TFD_COMPLEX64 ? 1e-4
                                                                   : 1e-12))
                 fail_msg("%s %lldx%lldx%lld %d%d, element %lld: %.9g, not %.9g",
@@ -288,6 +292,28 @@ static void test_vectors_are_added(void **state)
         }
 }
 
+/* Around the rows and columns that are taken at a time. */
+static void test_narrow_vectors_agree_with_the_loops(void **state)
+{
+    static const int64_t sizes[] = {1,  2,  7,  8,    9,    15,   16,  17,
+                                    33, 64, 65, 2047, 2048, 2049, 4100};
+    const struct tfd_gemm none = {.dtype = TFD_HALF, .m = 1, .n = 1};
+    const struct tfd_gemm matrix = {.dtype = TFD_HALF, .m = 2, .n = 2, .k = 1};
+    struct tfd_kctx k = {.rt = NULL};
+
+    (void)state;
+    for (int i = 0; i < TFD_COUNT(sizes); i++)
+        for (int j = 0; j < TFD_COUNT(sizes); j++)
+            for (int flags = 0; flags < 8; flags++)
+                if (i < 11 || j < 11)
+                    compare_with_loops(flags & 4 ? TFD_HALF : TFD_BFLOAT16,
+                                       flags & 1 ? 1 : sizes[j],
+                                       flags & 1 ? sizes[j] : 1, sizes[i],
+                                       (flags & 2) != 0, (i + j) % 2 == 0);
+    assert_false(tfd_gemv_narrow(&k, &none));
+    assert_false(tfd_gemv_narrow(&k, &matrix));
+}
+
 /* Sides around vectors, tiles and panels, pairs and an odd one, an A that
  * is taken in several blocks. */
 static void test_bfloat16_agrees_with_the_loops(void **state)
@@ -386,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_tiles_leave_what_is_not_for_them),
         cmocka_unit_test(test_vectors_of_every_length),
         cmocka_unit_test(test_vectors_are_added),
+        cmocka_unit_test(test_narrow_vectors_agree_with_the_loops),
         cmocka_unit_test(test_bfloat16_agrees_with_the_loops),
         cmocka_unit_test(test_bfloat16_leaves_what_is_behind),
         cmocka_unit_test(test_bfloat16_adds_nothing),
