@@ -17,7 +17,7 @@ struct tfd_box_nest {
     /* For loops whose rows are several runs each: how many, and the bytes from
      * one to the next. */
     int64_t runs, run_to, run_from;
-    /* For loops that turn: all of the box is more than the caches hold, and the
+    /* All of the box is more than the caches hold; for loops that turn, the
      * nest after this one lies so many bytes further. */
     bool far;
     int64_t next_to, next_from;

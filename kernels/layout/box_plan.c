@@ -2,6 +2,7 @@
 #include "kernels/layout/box_plan.h"
 
 #include "kernels/layout/box_runs.h"
+#include "kernels/layout/lines.h"
 
 #define PIECE_SIZE (1 << 16) /* bytes of a piece of a row */
 #define LINE_SIZE 64
@@ -278,6 +279,26 @@ static void join_runs(struct tfd_box_plan *p)
     p->units /= p->counter[--p->counters].end;
 }
 
+#define PAST_RUN_MIN 256 /* bytes */
+
+/* Whether runs are whole lines where they are written, and so many that they go
+ * past the caches.  Those without gaps are long copies, which do so themselves.
+ */
+static bool go_past(const struct tfd_box_plan *p)
+{
+    const struct tfd_box *b = &p->box;
+    const int64_t bytes = tfd_box_bytes(b), run = p->nest.count;
+    int64_t lines = (int64_t)((uintptr_t)p->to % LINE_SIZE) | run;
+
+    if (p->row < 0 || p->nest.runs > 0 || run < PAST_RUN_MIN ||
+        p->nest.row_from == run || p->nest.row_from == 0 ||
+        !tfd_lines_worth(bytes, bytes))
+        return false;
+    for (int d = 0; d < b->rank - 1; d++)
+        lines |= b->to[d];
+    return lines % LINE_SIZE == 0;
+}
+
 /* Whole runs, all of one length, are found their loop once. */
 static void take_run(struct tfd_box_plan *p)
 {
@@ -292,6 +313,9 @@ static void take_run(struct tfd_box_plan *p)
     n->count *= size;
     p->loop = tfd_box_run_of(n->count);
     join_runs(p);
+    n->far = go_past(p);
+    if (n->far)
+        p->loop = tfd_box_run_past();
 }
 
 #define ASKED_ROW_MIN 320 /* bytes; of shorter rows it costs more */

@@ -8,6 +8,7 @@
 #include "kernels/layout/box_runs.h"
 
 #include "kernels/layout/box_items.h"
+#include "kernels/layout/lines.h"
 #include "kernels/core/kernel.h"
 
 #include <stddef.h>
@@ -210,6 +211,24 @@ tfd_box_loop *tfd_box_runs_of(int64_t bytes)
 #endif
     (void)bytes;
     return NULL;
+}
+
+/* Rows ahead, of which each is on a page of its own. */
+#define PAST_AHEAD 4
+
+static void run_past(const struct tfd_box_nest *n, char *to, const char *from)
+{
+    for (int64_t o = 0; o < n->rows; o++) {
+        const char *x = from + o * n->row_from;
+
+        tfd_lines_fetch(x + PAST_AHEAD * n->row_from, n->count);
+        tfd_lines_stream(to + o * n->row_to, x, (size_t)n->count);
+    }
+}
+
+tfd_box_loop *tfd_box_run_past(void)
+{
+    return run_past;
 }
 
 /* ---- Copies of one element ----------------------------------------------- */

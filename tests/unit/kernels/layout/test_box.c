@@ -266,6 +266,41 @@ static void test_far_reverses(void **state)
     }
 }
 
+/* Runs that lie apart where they are read, from memory; written as whole lines
+ * or not, one behind the other or with gaps. */
+static void test_far_runs(void **state)
+{
+    static const int64_t runs[] = {256, 320, 528, 4096};
+    const int to_line = (int)(-((uintptr_t)there + AROUND) % 64);
+
+    (void)state;
+    piece = 3;
+    for (int s = 2; s < 5; s++)
+        for (int r = 0; r < TFD_COUNT(runs); r++) {
+            const int64_t run = runs[r] / sizes[s], line = 64 / sizes[s];
+            const int64_t n = (11 << 20) / runs[r] / 8;
+            const struct box boxes[] = {
+                {3,
+                 sizes[s],
+                 {8, n, run},
+                 {n * run, run, 1},
+                 {run, 8 * run, 1}},
+                {3,
+                 sizes[s],
+                 {n, 8, run},
+                 {8 * run + line, run, 1},
+                 {run, n * run, 1}},
+                {2, sizes[s], {8 * n, run}, {run + line, 1}, {run + 1, 1}},
+                {2, sizes[s], {8 * n, run}, {run, 1}, {-run - 1, 1}},
+            };
+
+            for (int i = 0; i < 4; i++) {
+                check_at(&boxes[i], to_line, NULL);
+                check_at(&boxes[i], i % 2 ? 8 : 16, (struct tfd_kctx *)here);
+            }
+        }
+}
+
 /* Never more is asked for ahead than a nest has, and nothing of short rows. */
 static void test_asked_ahead(void **state)
 {
@@ -406,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_repeated),
         cmocka_unit_test(test_far_transposes),
         cmocka_unit_test(test_far_reverses),
+        cmocka_unit_test(test_far_runs),
         cmocka_unit_test(test_asked_ahead),
     };
 
