@@ -43,6 +43,33 @@ struct tfd_scatter {
     bool one;            /* by is one element for all */
 };
 
+/* Loops ask for the row that so many updates later is changed, as no processor
+ * foresees it, where rows are more than a core's own cache holds. */
+#define TFD_SCATTER_AHEAD 16
+#define TFD_SCATTER_NEAR (1 << 20) /* bytes */
+
+/* The first update for which nothing is asked ahead, if this many rows are
+ * changed, of elements of `size` bytes. */
+static inline int64_t tfd_scatter_ahead(const struct tfd_scatter *s,
+                                        int64_t rows, size_t size)
+{
+    const int64_t row = s->inner * (int64_t)size;
+
+    return row > 0 && rows > TFD_SCATTER_NEAR / row
+               ? s->count - TFD_SCATTER_AHEAD
+               : 0;
+}
+
+/* Asks for it after update i; a negative row is no harm. */
+static inline void tfd_scatter_ask(const struct tfd_scatter *s, int64_t i,
+                                   size_t size)
+{
+    const uint64_t row = (uint64_t)s->rows[i + TFD_SCATTER_AHEAD];
+
+    __builtin_prefetch(
+        (const void *)((uintptr_t)s->to + row * (uint64_t)s->inner * size), 1);
+}
+
 /* The function whose word is in an op's name; END when there is none. */
 enum tfd_scatter_function tfd_scatter_named(struct tfd_str op);
 

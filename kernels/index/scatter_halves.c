@@ -38,12 +38,16 @@ WITH_AVX512 __mmask16 mask_of(int64_t left)
         void *arg, int64_t begin, int64_t end)                           \
     {                                                                    \
         const struct tfd_scatter *s = arg;                               \
+        const int64_t ahead =                                            \
+            tfd_scatter_ahead(s, end - begin, sizeof(tfd_half));         \
                                                                          \
         for (int64_t i = 0; i < s->count; i++) {                         \
             const tfd_half *by = (const tfd_half *)s->by + i * s->inner; \
             const int64_t row = s->rows[i];                              \
             tfd_half *to = s->to;                                        \
                                                                          \
+            if (i < ahead)                                               \
+                tfd_scatter_ask(s, i, sizeof(*to));                      \
             if (row < begin || row >= end)                               \
                 continue;                                                \
             to += row * s->inner;                                        \

@@ -40,47 +40,53 @@
 #define CLONES(name) TFD_SIMD_CLONES(name)
 #endif
 
-#define LOOP(name, T, function)                                         \
-    /* Rows of one element. */                                          \
-    static void name##_each(const struct tfd_scatter *s, int64_t begin, \
-                            int64_t end)                                \
-    {                                                                   \
-        const T *by = s->by;                                            \
-        T *to = s->to;                                                  \
-                                                                        \
-        for (int64_t i = 0; i < s->count; i++) {                        \
-            const int64_t row = s->rows[i];                             \
-                                                                        \
-            if (row >= begin && row < end)                              \
-                to[row] = function(to[row], by[i]);                     \
-        }                                                               \
-    }                                                                   \
-    TFD_SIMD_LOOP(name)                                                 \
-    {                                                                   \
-        const struct tfd_scatter *s = arg;                              \
-        const int64_t inner = s->inner;                                 \
-                                                                        \
-        if (inner == 1 && !s->one) {                                    \
-            name##_each(s, begin, end);                                 \
-            return;                                                     \
-        }                                                               \
-        for (int64_t i = 0; i < s->count; i++) {                        \
-            const int64_t row = s->rows[i];                             \
-            const T *by = s->by;                                        \
-            T *to = s->to;                                              \
-                                                                        \
-            if (row < begin || row >= end)                              \
-                continue;                                               \
-            to += row * inner;                                          \
-            by += s->one ? 0 : i * inner;                               \
-            if (s->one)                                                 \
-                for (int64_t n = 0; n < inner; n++)                     \
-                    to[n] = function(to[n], *by);                       \
-            else                                                        \
-                for (int64_t n = 0; n < inner; n++)                     \
-                    to[n] = function(to[n], by[n]);                     \
-        }                                                               \
-    }                                                                   \
+#define LOOP(name, T, function)                                             \
+    /* Rows of one element. */                                              \
+    static void name##_each(const struct tfd_scatter *s, int64_t begin,     \
+                            int64_t end)                                    \
+    {                                                                       \
+        const T *by = s->by;                                                \
+        T *to = s->to;                                                      \
+        const int64_t ahead = tfd_scatter_ahead(s, end - begin, sizeof(T)); \
+                                                                            \
+        for (int64_t i = 0; i < s->count; i++) {                            \
+            const int64_t row = s->rows[i];                                 \
+                                                                            \
+            if (i < ahead)                                                  \
+                tfd_scatter_ask(s, i, sizeof(T));                           \
+            if (row >= begin && row < end)                                  \
+                to[row] = function(to[row], by[i]);                         \
+        }                                                                   \
+    }                                                                       \
+    TFD_SIMD_LOOP(name)                                                     \
+    {                                                                       \
+        const struct tfd_scatter *s = arg;                                  \
+        const int64_t inner = s->inner;                                     \
+        const int64_t ahead = tfd_scatter_ahead(s, end - begin, sizeof(T)); \
+                                                                            \
+        if (inner == 1 && !s->one) {                                        \
+            name##_each(s, begin, end);                                     \
+            return;                                                         \
+        }                                                                   \
+        for (int64_t i = 0; i < s->count; i++) {                            \
+            const int64_t row = s->rows[i];                                 \
+            const T *by = s->by;                                            \
+            T *to = s->to;                                                  \
+                                                                            \
+            if (i < ahead)                                                  \
+                tfd_scatter_ask(s, i, sizeof(T));                           \
+            if (row < begin || row >= end)                                  \
+                continue;                                                   \
+            to += row * inner;                                              \
+            by += s->one ? 0 : i * inner;                                   \
+            if (s->one)                                                     \
+                for (int64_t n = 0; n < inner; n++)                         \
+                    to[n] = function(to[n], *by);                           \
+            else                                                            \
+                for (int64_t n = 0; n < inner; n++)                         \
+                    to[n] = function(to[n], by[n]);                         \
+        }                                                                   \
+    }                                                                       \
     CLONES(name)
 
 #define ARITHMETIC_LOOPS(X, name, T)  \
@@ -153,8 +159,7 @@ enum tfd_scatter_function tfd_scatter_named(struct tfd_str op)
 static tfd_range_fn *loop_for(enum tfd_scatter_function function,
                               enum tfd_dtype dtype, const struct tfd_scatter *s)
 {
-    if (dtype == TFD_HALF && s->inner >= WIDE_INNER && !s->one &&
-        tfd_scatter_halves(function))
+    if (dtype == TFD_HALF && !s->one && tfd_scatter_halves(function))
         return tfd_scatter_halves(function);
     if (function != TFD_SCATTER_UPDATE)
         return loops[function][dtype];

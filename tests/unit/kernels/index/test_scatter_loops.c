@@ -204,6 +204,44 @@ static void nothing_is_added_to_no_places(void **unused)
     tfd_pool_free(rt.pool);
 }
 
+/* More rows than a cache holds are asked for ahead: around the number of those
+ * updates, and with rows that are left out. */
+static void rows_of_much_memory_are_asked_for(void **unused)
+{
+    static const int64_t counts[] = {0, 1, 15, 16, 17, 18, 1000};
+    enum { PLACES = 300001 };
+    float *to = calloc(PLACES * 3, sizeof(*to));
+    struct tfd_status st = TFD_STATUS_INIT;
+    struct tfd_kctx k = {0};
+
+    (void)unused;
+    assert_non_null(to);
+    for (int64_t i = 0; i < SUMS; i++) {
+        m.wide[i] = i % 7 == 3 ? INT64_MIN + i : (i * 7919 + i / 9) % PLACES;
+    }
+    for (int64_t i = 0; i < SUMS * INNER; i++)
+        more[i] = 1;
+    for (int c = 0; c < TFD_COUNT(counts); c++)
+        for (int64_t inner = 1; inner <= 3; inner += 2) {
+            const struct tfd_scatter s = {.to = to,
+                                          .by = more,
+                                          .rows = m.wide,
+                                          .count = counts[c],
+                                          .inner = inner,
+                                          .limit = PLACES};
+
+            assert_int_equal(
+                tfd_scatter_run(&k, TFD_SCATTER_ADD, TFD_FLOAT, &s, &st),
+                TFD_OK);
+            for (int64_t i = 0; i < counts[c]; i++)
+                for (int64_t n = 0; m.wide[i] >= 0 && n < inner; n++)
+                    to[m.wide[i] * inner + n]--;
+            for (int64_t i = 0; i < PLACES * inner; i++)
+                assert_true(to[i] == 0);
+        }
+    free(to);
+}
+
 /* ---- Halves -------------------------------------------------------------- */
 
 static tfd_half halves[ROWS * INNER + 64], expected_halves[ROWS * INNER + 64];
@@ -307,6 +345,7 @@ int main(void)
         cmocka_unit_test(nothing_is_moved_for_empty_rows),
         cmocka_unit_test(sums_have_the_order_of_updates),
         cmocka_unit_test(nothing_is_added_to_no_places),
+        cmocka_unit_test(rows_of_much_memory_are_asked_for),
         cmocka_unit_test(halves_are_joined_as_floats_and_rounded),
         cmocka_unit_test(what_has_no_sum_is_refused),
     };
