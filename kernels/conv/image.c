@@ -74,8 +74,9 @@ static enum tfd_code load_image(struct tfd_kctx *k, struct tfd_image *o,
     if (rc == TFD_OK)
         rc = tfd_tensor_new(&o->work, TFD_FLOAT, &last.shape, st);
     if (rc == TFD_OK)
-        tfd_narrow_widen(last.dtype, tfd_tensor_data(&last),
-                         tfd_tensor_data(&o->work), tfd_tensor_elements(&last));
+        tfd_narrow_widen_shared(k, last.dtype, tfd_tensor_data(&last),
+                                tfd_tensor_data(&o->work),
+                                tfd_tensor_elements(&last));
     tfd_tensor_unref(&last);
     return rc;
 }
@@ -113,13 +114,13 @@ static enum tfd_code store_image(struct tfd_kctx *k, const struct tfd_image *o,
     if (!tfd_dtype_is_narrow(out->dtype))
         return turn(k, &o->work, false, out, st);
     if (!o->second) {
-        tfd_narrow_round(out->dtype, tfd_tensor_data(&o->work),
-                         tfd_tensor_data(out), n);
+        tfd_narrow_round_shared(k, out->dtype, tfd_tensor_data(&o->work),
+                                tfd_tensor_data(out), n);
         return TFD_OK;
     }
     TFD_TRY(tfd_tensor_new(&narrow, out->dtype, &o->work.shape, st));
-    tfd_narrow_round(out->dtype, tfd_tensor_data(&o->work),
-                     tfd_tensor_data(&narrow), n);
+    tfd_narrow_round_shared(k, out->dtype, tfd_tensor_data(&o->work),
+                            tfd_tensor_data(&narrow), n);
     rc = turn(k, &narrow, false, out, st);
     tfd_tensor_unref(&narrow);
     return rc;

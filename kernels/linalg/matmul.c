@@ -56,14 +56,14 @@ static enum tfd_code multiply_narrow(struct tfd_kctx *k,
                         "OOM when allocating %lld floats for a product of %s",
                         (long long)(a + b + c), tfd_dtype_name((int)g->dtype));
     at = buffer->data;
-    tfd_narrow_widen(g->dtype, g->a, at, a);
-    tfd_narrow_widen(g->dtype, g->b, at + a, b);
+    tfd_narrow_widen_shared(k, g->dtype, g->a, at, a);
+    tfd_narrow_widen_shared(k, g->dtype, g->b, at + a, b);
     wide.dtype = TFD_FLOAT;
     wide.a = at;
     wide.b = at + a;
     wide.c = at + a + b;
     tfd_gemm_parallel(k, &wide);
-    tfd_narrow_round(g->dtype, wide.c, g->c, c);
+    tfd_narrow_round_shared(k, g->dtype, wide.c, g->c, c);
     tfd_buffer_unref(buffer);
     return TFD_OK;
 }

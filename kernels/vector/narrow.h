@@ -39,4 +39,11 @@ static inline int16_t tfd_narrow_order(uint16_t x, int infinite, int16_t nan)
 void tfd_narrow_widen(enum tfd_dtype t, const void *in, float *out, int64_t n);
 void tfd_narrow_round(enum tfd_dtype t, const float *in, void *out, int64_t n);
 
+struct tfd_kctx;
+/* The same on all compute threads, where there are many. */
+void tfd_narrow_widen_shared(struct tfd_kctx *k, enum tfd_dtype t,
+                             const void *in, float *out, int64_t n);
+void tfd_narrow_round_shared(struct tfd_kctx *k, enum tfd_dtype t,
+                             const float *in, void *out, int64_t n);
+
 #endif
