@@ -3,54 +3,70 @@
  * the value itself, whose weights are added up, HistogramFixedWidth by bins of
  * one width between two limits.
  *
- * Values are checked before anything is counted, so that counting is a loop
- * without a way out.  Rows of DenseBincount are shared among threads; what has
- * no rows is counted by one, since bins are few and sums keep their order.
+ * Negative values have no bin, as those beyond the last, and are looked for
+ * among the values without one.  Rows of DenseBincount are shared among
+ * threads; a long one alone is cut in parts, whose bins are added up.  The cut
+ * depends on sizes only, so that sums are the same with any number of threads.
  */
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
-#include "kernels/vector/simd.h"
+
+#include "common/base/alloc.h"
+#include "common/base/atomic.h"
+#include "common/base/min.h"
+#include "common/thread/halt.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- Counting ------------------------------------------------------------ */
 
 struct count {
     const struct tfd_tensor *x;
-    const void *weights; /* NULL: each is 1 */
-    void *y;
-    int64_t length, size; /* values of a row, bins */
+    const void *weights;  /* NULL: each is 1 */
+    void *y;              /* bins of all rows */
+    int64_t total;        /* values */
+    int64_t length, size; /* values of a row, of which the last may have fewer;
+                             bins */
     bool binary;
+    int negative; /* a value is; by any thread */
 };
 
 #define COUNT_NS 2
 
+/* Does `what` with the value x where that has a bin. */
+#define PUT(x, what)              \
+    do {                          \
+        if ((uint64_t)(x) < size) \
+            what;                 \
+        else                      \
+            rest |= (x);          \
+    } while (0)
+
 /* A row, of values of type IX.  U: what weights are added up in; integers
  * wrap.  What is asked of the op is asked outside of the loops. */
-#define COUNT_ROW(name, IX, U)                                            \
-    static void name(const struct count *c, int64_t row)                  \
-    {                                                                     \
-        const int64_t n = c->length, size = c->size;                      \
-        const IX *x = (const IX *)tfd_tensor_data(c->x) + row * n;        \
-        const U *w = c->weights ? (const U *)c->weights + row * n : NULL; \
-        U *y = (U *)c->y + row * size;                                    \
-                                                                          \
-        if (c->binary)                                                    \
-            for (int64_t i = 0; i < n; i++) {                             \
-                if (x[i] < size)                                          \
-                    y[x[i]] = 1;                                          \
-            }                                                             \
-        else if (w)                                                       \
-            for (int64_t i = 0; i < n; i++) {                             \
-                if (x[i] < size)                                          \
-                    y[x[i]] += w[i];                                      \
-            }                                                             \
-        else                                                              \
-            for (int64_t i = 0; i < n; i++)                               \
-                if (x[i] < size)                                          \
-                    y[x[i]] += 1;                                         \
+#define COUNT_ROW(name, IX, U)                                          \
+    static bool name(const struct count *c, int64_t row, U *restrict y) \
+    {                                                                   \
+        const int64_t first = row * c->length;                          \
+        const int64_t n = tfd_min(c->length, c->total - first);         \
+        const uint64_t size = (uint64_t)c->size;                        \
+        const IX *x = (const IX *)tfd_tensor_data(c->x) + first;        \
+        const U *w = c->weights ? (const U *)c->weights + first : NULL; \
+        IX rest = 0;                                                    \
+                                                                        \
+        if (c->binary)                                                  \
+            for (int64_t i = 0; i < n; i++)                             \
+                PUT(x[i], y[x[i]] = 1);                                 \
+        else if (w)                                                     \
+            for (int64_t i = 0; i < n; i++)                             \
+                PUT(x[i], y[x[i]] += w[i]);                             \
+        else                                                            \
+            for (int64_t i = 0; i < n; i++)                             \
+                PUT(x[i], y[x[i]] += 1);                                \
+        return rest < 0;                                                \
     }
 
 COUNT_ROW(row_32_FLOAT, int32_t, float)
@@ -62,73 +78,98 @@ COUNT_ROW(row_64_INT32, int64_t, uint32_t)
 COUNT_ROW(row_32_INT64, int32_t, uint64_t)
 COUNT_ROW(row_64_INT64, int64_t, uint64_t)
 
-#define COUNT(name)                                                 \
-    static void count_##name(void *arg, int64_t begin, int64_t end) \
-    {                                                               \
-        const struct count *c = arg;                                \
-                                                                    \
-        for (int64_t row = begin; row < end; row++)                 \
-            if (c->x->dtype == TFD_INT32)                           \
-                row_32_##name(c, row);                              \
-            else                                                    \
-                row_64_##name(c, row);                              \
+#define COUNT(name, U)                                               \
+    static void count_##name(void *arg, int64_t begin, int64_t end)  \
+    {                                                                \
+        struct count *c = arg;                                       \
+                                                                     \
+        for (int64_t row = begin; row < end; row++) {                \
+            U *y = (U *)c->y + (c->size ? row * c->size : 0);        \
+                                                                     \
+            tfd_halt_clear(y, (size_t)c->size * sizeof(*y));         \
+            if (c->x->dtype == TFD_INT32 ? row_32_##name(c, row, y)  \
+                                         : row_64_##name(c, row, y)) \
+                TFD_STORE_RELAXED(&c->negative, 1);                  \
+        }                                                            \
     }
-COUNT(FLOAT)
-COUNT(DOUBLE)
-COUNT(INT32)
-COUNT(INT64)
+COUNT(FLOAT, float)
+COUNT(DOUBLE, double)
+COUNT(INT32, uint32_t)
+COUNT(INT64, uint64_t)
 
-/* Whether one is below 0: the sign of all of them together. */
-#define ANY_NEGATIVE(name, IX)                \
-    struct name##_values {                    \
-        const IX *x;                          \
-        IX all;                               \
-    };                                        \
-                                              \
-    TFD_SIMD_LOOP(name)                       \
-    {                                         \
-        struct name##_values *v = arg;        \
-        IX all = 0;                           \
-                                              \
-        for (int64_t i = begin; i < end; i++) \
-            all |= v->x[i];                   \
-        v->all = all;                         \
-    }                                         \
-    TFD_SIMD_CLONES(name)
-ANY_NEGATIVE(join_32, int32_t)
-ANY_NEGATIVE(join_64, int64_t)
-
-static bool any_negative(const struct tfd_tensor *x)
+static enum tfd_code fail_negative(const struct tfd_tensor *x, bool rows,
+                                   struct tfd_status *st)
 {
-    const void *data = tfd_tensor_data(x);
-    struct join_32_values narrow = {data, 0};
-    struct join_64_values wide = {data, 0};
+    int64_t i = 0;
 
-    if (x->dtype == TFD_INT32)
-        join_32(&narrow, 0, tfd_tensor_elements(x));
-    else
-        join_64(&wide, 0, tfd_tensor_elements(x));
-    return narrow.all < 0 || wide.all < 0;
+    while (tfd_check_int_at(x, i) >= 0)
+        i++;
+    if (rows)
+        return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                        "Input 'in' must be non-negative! Negative input "
+                        "value found: %lld",
+                        (long long)tfd_check_int_at(x, i));
+    return tfd_fail(st, TFD_INVALID_ARGUMENT,
+                    "Input arr must be non-negative!");
 }
 
-static enum tfd_code check_values(const struct tfd_tensor *x, bool rows,
-                                  struct tfd_status *st)
-{
-    if (!any_negative(x))
-        return TFD_OK;
-    for (int64_t i = 0; i < tfd_tensor_elements(x); i++) {
-        int64_t at = tfd_check_int_at(x, i);
+/* ---- Parts of one row ---------------------------------------------------- */
 
-        if (at < 0 && rows)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Input 'in' must be non-negative! Negative input "
-                            "value found: %lld",
-                            (long long)at);
-        if (at < 0)
-            return tfd_fail(st, TFD_INVALID_ARGUMENT,
-                            "Input arr must be non-negative!");
+#define PARTS_MAX 16
+#define PART_MIN                                                          \
+    16000           /* values, which take as long as it does to hand over \
+                     */
+#define PART_BINS 8 /* values of a part for each of its bins */
+
+static int64_t parts_of(const struct count *c)
+{
+    const int64_t most = c->total / PART_MIN;
+
+    if (c->binary || c->size > c->total / PART_BINS)
+        return 1;
+    return tfd_min(PARTS_MAX, tfd_min(most, c->total / (c->size * PART_BINS)));
+}
+
+struct merge {
+    const void *bins; /* of each part */
+    void *y;
+    int64_t parts, size;
+};
+
+#define MERGE(name, U)                                                 \
+    static void merge_##name(const struct merge *m)                    \
+    {                                                                  \
+        U *restrict y = m->y;                                          \
+                                                                       \
+        memset(y, 0, (size_t)m->size * sizeof(*y));                    \
+        for (int64_t p = 0; p < m->parts; p++) {                       \
+            const U *restrict part = (const U *)m->bins + p * m->size; \
+                                                                       \
+            for (int64_t i = 0; i < m->size; i++)                      \
+                y[i] += part[i];                                       \
+        }                                                              \
     }
-    return TFD_OK;
+MERGE(FLOAT, float)
+MERGE(DOUBLE, double)
+MERGE(INT32, uint32_t)
+MERGE(INT64, uint64_t)
+
+static void merge_parts(const struct merge *m, enum tfd_dtype dtype)
+{
+    switch (dtype) {
+    case TFD_FLOAT:
+        merge_FLOAT(m);
+        break;
+    case TFD_DOUBLE:
+        merge_DOUBLE(m);
+        break;
+    case TFD_INT32:
+        merge_INT32(m);
+        break;
+    default:
+        merge_INT64(m);
+        break;
+    }
 }
 
 static enum tfd_code read_size(const struct tfd_kctx *k, int64_t *size,
@@ -160,6 +201,34 @@ static enum tfd_code check_weights(const struct tfd_kctx *k,
     return TFD_OK;
 }
 
+static void count_parallel(struct tfd_kctx *k, struct count *c, int64_t rows)
+{
+    const int64_t ns = COUNT_NS * tfd_min(c->length, INT16_MAX) +
+                       tfd_min(c->size, INT16_MAX) / 16;
+
+    tfd_kctx_parallel(k, rows, (int)ns, k->kernel->range, c);
+}
+
+static enum tfd_code count_in_parts(struct tfd_kctx *k, struct count *c,
+                                    int64_t parts, struct tfd_status *st)
+{
+    const struct tfd_tensor *y = &k->out[0];
+    struct tfd_buffer *b =
+        tfd_buffer_new((size_t)(parts * c->size) * tfd_dtype_size(y->dtype));
+    struct merge m = {.y = c->y, .parts = parts, .size = c->size};
+
+    if (!b)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when allocating %lld times %lld bins",
+                        (long long)parts, (long long)c->size);
+    m.bins = c->y = b->data;
+    c->length = (c->total + parts - 1) / parts;
+    count_parallel(k, c, parts);
+    merge_parts(&m, y->dtype);
+    tfd_buffer_unref(b);
+    return TFD_OK;
+}
+
 static enum tfd_code count_rows(struct tfd_kctx *k, int64_t rows, int64_t size,
                                 bool has_rows, bool binary,
                                 struct tfd_status *st)
@@ -167,24 +236,23 @@ static enum tfd_code count_rows(struct tfd_kctx *k, int64_t rows, int64_t size,
     const struct tfd_tensor *w = &k->in[2];
     struct count c = {.x = &k->in[0], .size = size, .binary = binary};
     struct tfd_shape out = {.rank = 0};
-    int64_t n = tfd_tensor_elements(&k->in[0]);
+    int64_t parts;
 
     if (has_rows)
         out.dim[out.rank++] = rows;
     out.dim[out.rank++] = size;
     TFD_TRY(tfd_shape_make(&out, out.dim, out.rank, st));
-    TFD_TRY(check_values(&k->in[0], has_rows, st));
     TFD_TRY(tfd_kctx_output(k, 0, w->dtype, &out, st));
-    tfd_elements_clear(&k->out[0]);
+    c.total = tfd_tensor_elements(c.x);
     c.weights = tfd_tensor_elements(w) ? tfd_tensor_data(w) : NULL;
     c.y = tfd_tensor_data(&k->out[0]);
-    c.length = rows > 0 ? n / rows : 0;
-    if (n > 0 && c.y)
-        tfd_kctx_parallel(k, rows,
-                          c.length < INT16_MAX ? COUNT_NS * (int)c.length
-                                               : INT16_MAX,
-                          k->kernel->range, &c);
-    return TFD_OK;
+    c.length = rows > 0 ? c.total / rows : 0;
+    parts = rows == 1 && size > 0 ? parts_of(&c) : 1;
+    if (parts > 1)
+        TFD_TRY(count_in_parts(k, &c, parts, st));
+    else
+        count_parallel(k, &c, rows);
+    return c.negative ? fail_negative(c.x, has_rows, st) : TFD_OK;
 }
 
 static enum tfd_code bincount_compute(struct tfd_kctx *k, struct tfd_status *st)
