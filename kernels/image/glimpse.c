@@ -10,9 +10,12 @@
  * and bounded by its values), but numbers of its own: TensorFlow's come from
  * the clock, and no attribute is a seed.
  */
+#include "common/base/min.h"
 #include "common/thread/halt.h"
+#include "common/thread/pool.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
+#include "kernels/core/runtime.h"
 #include "kernels/random/random_number.h"
 
 #include <math.h>
@@ -173,27 +176,99 @@ static void fill_noise(const struct glimpsing *g, int64_t image, const float *x,
     }
 }
 
-static void extract_glimpses(void *arg, int64_t begin, int64_t end)
+/* ---- Windows ------------------------------------------------------------- */
+
+/* Finds where image n and its window overlap.  True: there is noise. */
+static bool place_window(const struct glimpsing *g, int64_t n,
+                         struct overlap o[2])
+{
+    bool noisy = false;
+
+    for (int i = 0; i < 2; i++)
+        if (find_overlap(window_offset(g, i, g->offsets[2 * n + i]), g->in[i],
+                         g->out[i], &o[i]))
+            noisy = true;
+    return noisy;
+}
+
+static bool any_noisy(const struct glimpsing *g, int64_t images)
+{
+    struct overlap o[2];
+
+    for (int64_t n = 0; n < images; n++)
+        if (place_window(g, n, o))
+            return true;
+    return false;
+}
+
+static void add_noise(void *arg, int64_t begin, int64_t end)
 {
     const struct glimpsing *g = arg;
+    struct overlap o[2];
 
-    for (int64_t n = begin; n < end && !tfd_halted(); n++) {
-        const float *x = g->x + n * g->in[0] * g->in[1] * g->depth;
-        float *y = g->y + n * g->out[0] * g->out[1] * g->depth;
-        struct overlap o[2];
-        bool noisy = false;
+    for (int64_t n = begin; n < end && !tfd_halted(); n++)
+        if (place_window(g, n, o))
+            fill_noise(g, n, g->x + n * g->in[0] * g->in[1] * g->depth,
+                       g->y + n * g->out[0] * g->out[1] * g->depth);
+}
 
-        for (int i = 0; i < 2; i++)
-            if (find_overlap(window_offset(g, i, g->offsets[2 * n + i]),
-                             g->in[i], g->out[i], &o[i]))
-                noisy = true;
-        if (noisy)
-            fill_noise(g, n, x, y);
-        for (int64_t r = 0; r < o[0].count && o[1].count > 0; r++)
-            memcpy(y + ((o[0].to + r) * g->out[1] + o[1].to) * g->depth,
-                   x + ((o[0].first + r) * g->in[1] + o[1].first) * g->depth,
-                   (size_t)(o[1].count * g->depth) * sizeof(*y));
+/* Rows [begin, end) of the window of image n. */
+static void copy_part(const struct glimpsing *g, int64_t n, int64_t begin,
+                      int64_t end)
+{
+    const float *x = g->x + n * g->in[0] * g->in[1] * g->depth;
+    float *y = g->y + n * g->out[0] * g->out[1] * g->depth;
+    struct overlap o[2];
+    int64_t row, last;
+
+    (void)place_window(g, n, o);
+    row = tfd_max(begin, o[0].to);
+    last = tfd_min(end, o[0].to + o[0].count);
+    for (; row < last && o[1].count > 0; row++)
+        memcpy(y + (row * g->out[1] + o[1].to) * g->depth,
+               x + ((o[0].first + row - o[0].to) * g->in[1] + o[1].first) *
+                       g->depth,
+               (size_t)(o[1].count * g->depth) * sizeof(*y));
+}
+
+/* Rows of all windows, one image after the other. */
+static void copy_windows(void *arg, int64_t begin, int64_t end)
+{
+    const struct glimpsing *g = arg;
+    const int64_t rows = g->out[0];
+
+    while (begin < end && !tfd_halted()) {
+        const int64_t n = begin / rows, row = begin % rows;
+        const int64_t count = tfd_min(rows - row, end - begin);
+
+        copy_part(g, n, row, row + count);
+        begin += count;
     }
+}
+
+/* More than one: copying is no faster with the help of the only one. */
+static bool has_threads(const struct tfd_kctx *k)
+{
+    return k->rt && tfd_pool_threads(tfd_rt_pool(k->rt)) > 1;
+}
+
+/* numbers: of a window. */
+static void extract_glimpses(struct tfd_kctx *k, struct glimpsing *g,
+                             int64_t images, int64_t numbers)
+{
+    const int64_t bytes = 2 * (int64_t)sizeof(*g->y) * g->out[1] * g->depth;
+
+    if (any_noisy(g, images))
+        tfd_kctx_parallel(k, images,
+                          (int)tfd_min(numbers, INT32_MAX / NUMBER_COST_NS) *
+                              NUMBER_COST_NS,
+                          add_noise, g);
+    if (has_threads(k))
+        tfd_kctx_parallel_bytes(k, images * g->out[0],
+                                (int)tfd_min(bytes, INT32_MAX), copy_windows,
+                                g);
+    else
+        copy_windows(g, 0, images * g->out[0]);
 }
 
 /* ---- Inputs -------------------------------------------------------------- */
@@ -258,11 +333,7 @@ static enum tfd_code glimpse_compute(struct tfd_kctx *k, struct tfd_status *st)
     g.x = tfd_tensor_data(&k->in[0]);
     g.offsets = tfd_tensor_data(&k->in[2]);
     g.y = tfd_tensor_data(&k->out[0]);
-    tfd_kctx_parallel(k, out.dim[0],
-                      numbers < INT32_MAX / NUMBER_COST_NS
-                          ? (int)numbers * NUMBER_COST_NS
-                          : INT32_MAX,
-                      extract_glimpses, &g);
+    extract_glimpses(k, &g, out.dim[0], numbers);
     return TFD_OK;
 }
 
