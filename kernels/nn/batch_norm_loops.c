@@ -5,6 +5,7 @@
 #include "kernels/nn/batch_norm_loops.h"
 
 #include "common/base/alloc.h"
+#include "kernels/layout/lines.h"
 #include "kernels/vector/simd.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@
 
 /* ---- Loops over rows of channels ----------------------------------------- */
 
-#define STRIP 32 /* channels whose sums stay in registers */
+#define STRIP 32     /* channels whose sums stay in registers */
+#define FAR_STRIP 64 /* of which a row has whole lines */
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -68,26 +70,78 @@ TFD_SIMD_LOOP(sum_rows)
 }
 TFD_SIMD_CLONES(sum_rows)
 
-/* Sums of dy, and of dy * (x - mean). */
+/* Asks for rows of x and dy that come 8 KiB later, where both come from memory:
+ * by themselves processors ask too late (Zen 5, 4,000,000 of each: sums 510 us
+ * in place of 640, dx 820 in place of 930). */
+INLINE void fetch_rows(const struct tfd_batch_norm_rows *r, int64_t row)
+{
+    const int64_t at = row * r->channels + 2048;
+    const int64_t size = r->channels * (int64_t)sizeof(float);
+
+    tfd_lines_fetch(r->x + at, size);
+    tfd_lines_fetch(r->dy + at, size);
+}
+
+/* Sums of n channels, as above: of dy, and of dy * (x - mean). */
+INLINE void sum_slopes(const float *x, const float *dy, const float *mean,
+                       int64_t rows, int64_t step, int64_t n, float *sum,
+                       float *product)
+{
+    float all[STRIP] = {0}, products[STRIP] = {0}, middle[STRIP];
+
+    for (int64_t c = 0; c < n; c++)
+        middle[c] = mean[c];
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t c = 0; c < n; c++) {
+            const float slope = dy[row * step + c];
+
+            all[c] += slope;
+            products[c] += slope * (x[row * step + c] - middle[c]);
+        }
+    for (int64_t c = 0; c < n; c++) {
+        sum[c] = all[c];
+        product[c] = products[c];
+    }
+}
+
+/* The same of all channels, row by row, as memory is read best. */
+INLINE void sum_far_slopes(const struct tfd_batch_norm_rows *r, int64_t row,
+                           int64_t last, float *restrict sum,
+                           float *restrict product)
+{
+    const int64_t n = r->channels;
+    const float *x = r->x + row * n, *dy = r->dy + row * n, *mean = r->mean;
+
+    memset(sum, 0, (size_t)n * sizeof(*sum));
+    memset(product, 0, (size_t)n * sizeof(*product));
+    for (; row < last; row++, x += n, dy += n) {
+        fetch_rows(r, row);
+        for (int64_t c = 0; c < n; c++) {
+            sum[c] += dy[c];
+            product[c] += dy[c] * (x[c] - mean[c]);
+        }
+    }
+}
+
 TFD_SIMD_LOOP(sum_gradients)
 {
     const struct tfd_batch_norm_rows *r = arg;
     const int64_t n = r->channels;
 
     for (int64_t chunk = begin; chunk < end; chunk++) {
+        const int64_t row = chunk * CHUNK, rows = rows_of_chunk(r, chunk);
+        const float *x = r->x + row * n, *dy = r->dy + row * n;
         float *sum = r->sums + chunk * 2 * n, *product = sum + n;
-        int64_t row = chunk * CHUNK;
-        int64_t last = row + CHUNK < r->count ? row + CHUNK : r->count;
+        int64_t c = r->far ? n : 0;
 
-        memset(sum, 0, 2 * (size_t)n * sizeof(*sum));
-        for (; row < last; row++) {
-            const float *x = r->x + row * n, *dy = r->dy + row * n;
-
-            for (int64_t c = 0; c < n; c++)
-                sum[c] += dy[c];
-            for (int64_t c = 0; c < n; c++)
-                product[c] += dy[c] * (x[c] - r->mean[c]);
-        }
+        if (r->far)
+            sum_far_slopes(r, row, row + rows, sum, product);
+        for (; n - c >= STRIP; c += STRIP)
+            sum_slopes(x + c, dy + c, r->mean + c, rows, n, STRIP, sum + c,
+                       product + c);
+        if (c < n)
+            sum_slopes(x + c, dy + c, r->mean + c, rows, n, n - c, sum + c,
+                       product + c);
     }
 }
 TFD_SIMD_CLONES(sum_gradients)
@@ -109,17 +163,25 @@ TFD_SIMD_LOOP(normalise)
 TFD_SIMD_CLONES(normalise)
 
 /* dx = (dy - b - (x - mean) * c) * a */
+INLINE void derive_row(const struct tfd_batch_norm_rows *r, int64_t row,
+                       float *restrict dx)
+{
+    const int64_t n = r->channels;
+    const float *x = r->x + row * n, *dy = r->dy + row * n;
+
+    for (int64_t c = 0; c < n; c++)
+        dx[c] = (dy[c] - r->b[c] - (x[c] - r->mean[c]) * r->c[c]) * r->a[c];
+}
+
 TFD_SIMD_LOOP(derive)
 {
     const struct tfd_batch_norm_rows *r = arg;
-    const int64_t n = r->channels;
 
-    for (int64_t row = begin; row < end; row++) {
-        const float *x = r->x + row * n, *dy = r->dy + row * n;
-        float *dx = r->y + row * n;
-
-        for (int64_t c = 0; c < n; c++)
-            dx[c] = (dy[c] - r->b[c] - (x[c] - r->mean[c]) * r->c[c]) * r->a[c];
+    for (int64_t row = begin; !r->far && row < end; row++)
+        derive_row(r, row, r->y + row * r->channels);
+    for (int64_t row = begin; r->far && row < end; row++) {
+        fetch_rows(r, row);
+        derive_row(r, row, r->y + row * r->channels);
     }
 }
 TFD_SIMD_CLONES(derive)
@@ -192,6 +254,9 @@ void tfd_batch_norm_sum(struct tfd_kctx *k, struct tfd_batch_norm_rows *r)
 void tfd_batch_norm_sum_gradients(struct tfd_kctx *k,
                                   struct tfd_batch_norm_rows *r)
 {
+    const int64_t size = r->count * r->channels * (int64_t)sizeof(float);
+
+    r->far = r->channels >= FAR_STRIP && tfd_lines_worth(size, 2 * size);
     tfd_kctx_parallel(k, chunks_of(r), cost_of_channels(r, CHUNK),
                       sum_gradients, r);
 }

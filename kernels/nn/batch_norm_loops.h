@@ -16,6 +16,7 @@ struct tfd_batch_norm_rows {
     const float *mean, *a, *b, *c; /* of each channel; see the loops */
     float *sums;                   /* 2 * channels for each chunk */
     int64_t count, channels;
+    bool far; /* x and dy come from memory; the sums of gradients set it */
 };
 
 /* Room for three numbers of each channel in *abc and for the sums: the
