@@ -22,7 +22,6 @@
 struct steps {
     const struct tfd_lstm *l;
     const struct tfd_lstm_step *s;
-    float *wci, *wcf, *wco, *b;
 };
 
 /* ---- Forward ------------------------------------------------------------- */
@@ -113,7 +112,7 @@ void tfd_lstm_forward(struct tfd_kctx *k, const struct tfd_lstm *l,
 {
     const struct tfd_recurrent_product p = {l->batch, l->input, l->cell,
                                             4 * l->cell};
-    struct steps a = {.l = l, .s = s};
+    struct steps a = {l, s};
 
     tfd_recurrent_forward(k, &p, s->x, s->h_prev, l->w, l->gates);
     if (k)
@@ -122,9 +121,27 @@ void tfd_lstm_forward(struct tfd_kctx *k, const struct tfd_lstm *l,
         forward_rows(&a, 0, l->batch);
 }
 
-/* ---- Backward ------------------------------------------------------------ */
+/* ---- Backward ------------------------------------------------------------
+ *
+ * What rows give to gradients of peepholes and of b is added up while it is in
+ * a tile.  Rows are cut in bands for that, of which each has sums of its own;
+ * the cut depends on sizes only, so that sums are the same with any number of
+ * threads.
+ */
 
-/* Gradients of units [first, first + TILE) of a row, or fewer, as above. */
+#define BANDS_MAX 64
+#define BAND_UNITS 4096 /* some 10 microseconds */
+#define BAND_MIN 16     /* rows, beside which sums of their own are little */
+
+struct bands {
+    const struct tfd_lstm *l;
+    const struct tfd_lstm_step *s;
+    struct tfd_lstm_sums sums;
+    int64_t rows, count; /* rows of a band */
+};
+
+/* Gradients of units [first, first + TILE) of a row, or fewer, as above; carry:
+ * what comes from the step behind, and goes to the one before. */
 struct slopes {
     float dh[TILE], i[TILE], c[TILE], f[TILE], o[TILE], carry[TILE];
 };
@@ -133,24 +150,27 @@ struct slopes {
 TFD_VECTOR void add_carry(const struct tfd_lstm_step *s, int64_t at,
                           int64_t count, struct slopes *d)
 {
-    const float *grad = s->h_grad + at;
-    const float *carry = s->h_carry ? s->h_carry + at : NULL;
+    const float *grad = s->h_grad + at, *carry = s->cs_carry + at;
+    const float *h_carry = s->h_carry ? s->h_carry + at : NULL;
 
-    for (int64_t c = 0; !carry && c < count; c++)
+    for (int64_t c = 0; !h_carry && c < count; c++) {
         d->dh[c] = grad[c] + 0;
-    for (int64_t c = 0; carry && c < count; c++)
-        d->dh[c] = grad[c] + carry[c];
+        d->carry[c] = 0;
+    }
+    for (int64_t c = 0; h_carry && c < count; c++) {
+        d->dh[c] = grad[c] + h_carry[c];
+        d->carry[c] = carry[c];
+    }
 }
 
-TFD_VECTOR void slope_tile(const struct steps *a, int64_t at, int64_t first,
-                           int64_t count, bool peephole, struct slopes *d)
+TFD_VECTOR void slope_tile(const struct tfd_lstm *l,
+                           const struct tfd_lstm_step *s, int64_t at,
+                           int64_t first, int64_t count, bool peephole,
+                           struct slopes *d)
 {
-    const struct tfd_lstm *l = a->l;
-    const struct tfd_lstm_step *s = a->s;
     const float *gate_i = s->i + at, *gate_f = s->f + at, *gate_o = s->o + at;
     const float *gate_c = s->ci + at, *bent = s->co + at;
     const float *prev = s->cs_prev + at, *cs_grad = s->cs_grad + at;
-    const float *carry = s->cs_carry + at;
     /* Without peepholes they may be of no elements, and NULL. */
     const float *wci = peephole ? l->wci + first : NULL;
     const float *wcf = peephole ? l->wcf + first : NULL;
@@ -160,7 +180,7 @@ TFD_VECTOR void slope_tile(const struct steps *a, int64_t at, int64_t first,
         const float i = gate_i[c], f = gate_f[c], o = gate_o[c];
         const float ci = gate_c[c], co = bent[c], dh = d->dh[c];
         float up = o * (1 - o) * dh * co;
-        float dcs = (1 - co * co) * dh * o + cs_grad[c] + carry[c] +
+        float dcs = (1 - co * co) * dh * o + cs_grad[c] + d->carry[c] +
                     (peephole ? up * wco[c] : 0);
         float in = i * (1 - i) * dcs * ci;
         float kept = f * (1 - f) * dcs * prev[c];
@@ -174,46 +194,20 @@ TFD_VECTOR void slope_tile(const struct steps *a, int64_t at, int64_t first,
 }
 
 /* Inlined, as copy_tile(). */
-TFD_VECTOR void copy_slopes(const struct steps *a, int64_t row, int64_t first,
-                            int64_t count, const struct slopes *d)
+TFD_VECTOR void copy_slopes(const struct tfd_lstm *l,
+                            const struct tfd_lstm_step *s, int64_t row,
+                            int64_t first, int64_t count,
+                            const struct slopes *d)
 {
     const size_t size = (size_t)count * sizeof(float);
-    const int64_t n = a->l->cell;
-    float *gate = a->l->gates + row * 4 * n + first;
+    const int64_t n = l->cell;
+    float *gate = l->gates + row * 4 * n + first;
 
     memcpy(gate, d->i, size);
-    memcpy(gate + a->l->at_c * n, d->c, size);
-    memcpy(gate + a->l->at_f * n, d->f, size);
+    memcpy(gate + l->at_c * n, d->c, size);
+    memcpy(gate + l->at_f * n, d->f, size);
     memcpy(gate + 3 * n, d->o, size);
-    memcpy(a->s->cs_carry + row * n + first, d->carry, size);
-}
-
-TFD_SIMD_LOOP(backward_rows)
-{
-    const struct steps *a = arg;
-    const int64_t n = a->l->cell;
-    struct slopes d;
-
-    for (int64_t row = begin; row < end; row++)
-        for (int64_t c = 0; c < n; c += TILE) {
-            const int64_t at = row * n + c, count = tfd_min(n - c, TILE);
-
-            add_carry(a->s, at, count, &d);
-            if (a->l->peephole)
-                slope_tile(a, at, c, count, true, &d);
-            else
-                slope_tile(a, at, c, count, false, &d);
-            copy_slopes(a, row, c, count, &d);
-        }
-}
-TFD_SIMD_CLONES_WIDE(backward_rows)
-
-void tfd_lstm_backward(struct tfd_kctx *k, const struct tfd_lstm *l,
-                       const struct tfd_lstm_step *s)
-{
-    struct steps a = {.l = l, .s = s};
-
-    tfd_kctx_parallel(k, l->batch, cost_of_row(l), backward_rows, &a);
+    memcpy(s->cs_carry + row * n + first, d->carry, size);
 }
 
 TFD_VECTOR void add_products(float *sum, const float *a, const float *b,
@@ -229,37 +223,118 @@ TFD_VECTOR void add_row(float *sum, const float *a, int64_t n)
         sum[i] += a[i];
 }
 
-/* Columns of the cell. */
-TFD_SIMD_LOOP(sum_columns)
+TFD_VECTOR void add_slopes(const struct bands *b,
+                           const struct tfd_lstm_sums *to, int64_t at,
+                           int64_t first, int64_t count, const struct slopes *d)
 {
-    const struct steps *a = arg;
-    const struct tfd_lstm *l = a->l;
-    const int64_t n = l->cell, count = end - begin;
+    const int64_t n = b->l->cell;
+    const float *prev = b->s->cs_prev + at;
 
-    for (int64_t row = 0; row < l->batch; row++) {
-        const float *d = l->gates + row * 4 * n + begin;
-        const float *prev = a->s->cs_prev + row * n + begin;
-
-        if (l->peephole) {
-            add_products(a->wci + begin, d, prev, count);
-            add_products(a->wcf + begin, d + l->at_f * n, prev, count);
-            add_products(a->wco + begin, d + 3 * n, a->s->cs + row * n + begin,
-                         count);
-        }
-        for (int gate = 0; a->b && gate < 4; gate++)
-            add_row(a->b + gate * n + begin, d + gate * n, count);
+    if (b->l->peephole) {
+        add_products(to->wci + first, d->i, prev, count);
+        add_products(to->wcf + first, d->f, prev, count);
+        add_products(to->wco + first, d->o, b->s->cs + at, count);
+    }
+    if (to->b) {
+        add_row(to->b + first, d->i, count);
+        add_row(to->b + b->l->at_c * n + first, d->c, count);
+        add_row(to->b + b->l->at_f * n + first, d->f, count);
+        add_row(to->b + 3 * n + first, d->o, count);
     }
 }
-TFD_SIMD_CLONES(sum_columns)
 
-void tfd_lstm_sums(struct tfd_kctx *k, const struct tfd_lstm *l,
-                   const struct tfd_lstm_step *s, float *wci, float *wcf,
-                   float *wco, float *b)
+/* Those of a band lie as they do in the results, one after the other. */
+#define SUMS 7 /* for each unit */
+
+static struct tfd_lstm_sums sums_of(const struct bands *b, int64_t band)
 {
-    struct steps a = {l, s, wci, wcf, wco, b};
+    const int64_t n = b->l->cell;
+    float *at = b->sums.room;
 
-    if (l->peephole || b)
-        tfd_kctx_parallel(
-            k, l->cell, (int)(l->batch < 100000000 ? l->batch * 2 : 200000000),
-            sum_columns, &a);
+    if (b->count == 1)
+        return b->sums;
+    at += band * SUMS * n;
+    return (struct tfd_lstm_sums){.wci = at,
+                                  .wcf = at + n,
+                                  .wco = at + 2 * n,
+                                  .b = b->sums.b ? at + 3 * n : NULL};
+}
+
+TFD_SIMD_LOOP(backward_bands)
+{
+    const struct bands *b = arg;
+    const int64_t n = b->l->cell;
+    struct slopes d;
+
+    for (int64_t band = begin; band < end; band++) {
+        const struct tfd_lstm_sums to = sums_of(b, band);
+        const int64_t last = tfd_min(b->l->batch, (band + 1) * b->rows);
+
+        if (b->count > 1)
+            memset(to.wci, 0, (size_t)(SUMS * n) * sizeof(float));
+        for (int64_t row = band * b->rows; row < last; row++)
+            for (int64_t c = 0; c < n; c += TILE) {
+                const int64_t at = row * n + c, count = tfd_min(n - c, TILE);
+
+                add_carry(b->s, at, count, &d);
+                if (b->l->peephole)
+                    slope_tile(b->l, b->s, at, c, count, true, &d);
+                else
+                    slope_tile(b->l, b->s, at, c, count, false, &d);
+                copy_slopes(b->l, b->s, row, c, count, &d);
+                add_slopes(b, &to, at, c, count, &d);
+            }
+    }
+}
+TFD_SIMD_CLONES_WIDE(backward_bands)
+
+TFD_SIMD_LOOP(add_bands)
+{
+    const struct bands *b = arg;
+    const int64_t n = b->l->cell;
+
+    for (int64_t band = begin; band < end; band++) {
+        const struct tfd_lstm_sums own = sums_of(b, band);
+
+        if (b->l->peephole) {
+            add_row(b->sums.wci, own.wci, n);
+            add_row(b->sums.wcf, own.wcf, n);
+            add_row(b->sums.wco, own.wco, n);
+        }
+        if (own.b)
+            add_row(b->sums.b, own.b, 4 * n);
+    }
+}
+TFD_SIMD_CLONES(add_bands)
+
+static int64_t rows_of_band(const struct tfd_lstm *l)
+{
+    const int64_t least = tfd_max(BAND_MIN, BAND_UNITS / tfd_max(1, l->cell));
+
+    return tfd_max(least, (l->batch + BANDS_MAX - 1) / BANDS_MAX);
+}
+
+static int64_t bands_of(const struct tfd_lstm *l)
+{
+    const int64_t rows = rows_of_band(l);
+
+    return (l->batch + rows - 1) / rows;
+}
+
+int64_t tfd_lstm_room(const struct tfd_lstm *l)
+{
+    return bands_of(l) * SUMS * l->cell;
+}
+
+void tfd_lstm_backward(struct tfd_kctx *k, const struct tfd_lstm *l,
+                       const struct tfd_lstm_step *s,
+                       const struct tfd_lstm_sums *sums)
+{
+    struct bands b = {l, s, *sums, rows_of_band(l), bands_of(l)};
+    const double ns = (double)b.rows * (double)l->cell * COST_NS;
+
+    tfd_kctx_parallel(k, b.count, ns < 1e9 ? (int)ns : 1000000000,
+                      backward_bands, &b);
+    if (b.count > 1)
+        add_bands(&b, 0, b.count);
 }

@@ -277,8 +277,8 @@ static struct tfd_lstm_step step_at(struct run *r, int64_t t)
         .h_grad = work(r, H_GRAD) + t * n};
 }
 
-/* Begins with zeros in all results. */
-static enum tfd_code begin_results(struct tfd_kctx *k, bool block,
+/* Begins with zeros in all results from number `sums` on. */
+static enum tfd_code begin_results(struct tfd_kctx *k, bool block, int sums,
                                    struct run *r, struct tfd_status *st)
 {
     for (int i = 0; i < INPUTS; i++)
@@ -287,7 +287,7 @@ static enum tfd_code begin_results(struct tfd_kctx *k, bool block,
     for (int i = 0; i < r->outputs; i++)
         r->o[INPUTS + 1 + i] = tfd_image_result(i, false);
     TFD_TRY(tfd_image_begin(k, r->o, INPUTS + 1 + r->outputs, st));
-    tfd_image_zero(r->o, INPUTS + 1 + r->outputs);
+    tfd_image_zero(r->o + INPUTS + 1 + sums, r->outputs - sums);
     return TFD_OK;
 }
 
@@ -297,8 +297,40 @@ static enum tfd_code end_results(struct tfd_kctx *k, struct run *r,
     return tfd_image_end(k, r->o, INPUTS + 1 + r->outputs, rc, st);
 }
 
+/* Floats to work in: the caller's reference. */
+static enum tfd_code floats_of(int64_t count, struct tfd_buffer **b,
+                               struct tfd_status *st)
+{
+    *b = tfd_buffer_new((size_t)count * sizeof(float));
+    if (!*b)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when allocating %lld floats for gradients of an "
+                        "LSTM cell",
+                        (long long)count);
+    return TFD_OK;
+}
+
 /* Outputs of LSTMBlockCellGrad. */
 enum { CELL_CS, CELL_GATES, CELL_WCI, CELL_WCF, CELL_WCO, CELL_OUTPUTS };
+
+static enum tfd_code run_cell_grad(struct tfd_kctx *k, struct run *r,
+                                   struct tfd_status *st)
+{
+    struct tfd_lstm l = lstm_of(k, r);
+    struct tfd_lstm_step s = step_at(r, 0);
+    struct tfd_lstm_sums sums = {.wci = result(r, CELL_WCI),
+                                 .wcf = result(r, CELL_WCF),
+                                 .wco = result(r, CELL_WCO)};
+    struct tfd_buffer *b;
+
+    TFD_TRY(floats_of(tfd_lstm_room(&l), &b, st));
+    sums.room = b->data;
+    l.gates = result(r, CELL_GATES);
+    s.cs_carry = result(r, CELL_CS);
+    tfd_lstm_backward(k, &l, &s, &sums);
+    tfd_buffer_unref(b);
+    return TFD_OK;
+}
 
 static enum tfd_code cell_grad_compute(struct tfd_kctx *k,
                                        struct tfd_status *st)
@@ -317,49 +349,53 @@ static enum tfd_code cell_grad_compute(struct tfd_kctx *k,
     for (int i = 0; i < 3; i++)
         TFD_TRY(tfd_kctx_output(k, CELL_WCI + i, k->in[0].dtype,
                                 &k->in[WCI + i].shape, st));
-    rc = begin_results(k, false, &r, st);
-    if (rc == TFD_OK && k->out[CELL_CS].buffer) {
-        struct tfd_lstm l = lstm_of(k, &r);
-        struct tfd_lstm_step s = step_at(&r, 0);
-
-        l.gates = result(&r, CELL_GATES);
-        s.cs_carry = result(&r, CELL_CS);
-        tfd_lstm_backward(k, &l, &s);
-        tfd_lstm_sums(k, &l, &s, result(&r, CELL_WCI), result(&r, CELL_WCF),
-                      result(&r, CELL_WCO), NULL);
-    }
+    rc = begin_results(k, false, CELL_WCI, &r, st);
+    if (rc == TFD_OK && k->out[CELL_CS].buffer)
+        rc = run_cell_grad(k, &r, st);
     return end_results(k, &r, rc, st);
+}
+
+/* The last of the steps first.  Steps from `steps` on have no gradients. */
+static void run_steps(struct tfd_kctx *k, struct run *r, int64_t steps,
+                      const struct tfd_lstm *l,
+                      const struct tfd_lstm_sums *sums)
+{
+    const int64_t in = l->batch * l->input;
+    const struct tfd_recurrent_product p = {l->batch, l->input, l->cell,
+                                            4 * l->cell};
+
+    tfd_halt_clear(result(r, X) + steps * in,
+                   (size_t)((r->size[TFD_SIZE_TIME] - steps) * in) *
+                       sizeof(float));
+    for (int64_t t = steps - 1; t >= 0 && !tfd_halted(); t--) {
+        struct tfd_lstm_step s = step_at(r, t);
+
+        s.cs_carry = result(r, CS_PREV);
+        s.h_carry = result(r, H_PREV);
+        tfd_lstm_backward(k, l, &s, sums);
+        tfd_recurrent_backward(k, &p, l->gates, l->w, false,
+                               in ? result(r, X) + t * in : NULL,
+                               result(r, H_PREV));
+        tfd_recurrent_weights(k, &p, s.x, s.h_prev, l->gates, result(r, W));
+    }
 }
 
 /* Outputs of BlockLSTMGrad: as its inputs x to b. */
 static enum tfd_code run_block_grad(struct tfd_kctx *k, struct run *r,
                                     int64_t steps, struct tfd_status *st)
 {
-    const int64_t in = r->size[TFD_SIZE_BATCH] * r->size[TFD_SIZE_INPUT];
-    const int64_t n = r->size[TFD_SIZE_BATCH] * r->size[TFD_SIZE_CELL];
     struct tfd_lstm l = lstm_of(k, r);
-    const struct tfd_recurrent_product p = {l.batch, l.input, l.cell,
-                                            4 * l.cell};
-    struct tfd_buffer *b = tfd_buffer_new((size_t)n * 4 * sizeof(float));
+    struct tfd_lstm_sums sums = {.wci = result(r, WCI),
+                                 .wcf = result(r, WCF),
+                                 .wco = result(r, WCO),
+                                 .b = result(r, B)};
+    const int64_t gates = l.batch * l.cell * 4;
+    struct tfd_buffer *b;
 
-    if (!b)
-        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "OOM when allocating the gates of %lld units",
-                        (long long)n);
+    TFD_TRY(floats_of(gates + tfd_lstm_room(&l), &b, st));
     l.gates = b->data;
-    for (int64_t t = steps - 1; t >= 0 && !tfd_halted(); t--) {
-        struct tfd_lstm_step s = step_at(r, t);
-
-        s.cs_carry = result(r, CS_PREV);
-        s.h_carry = result(r, H_PREV);
-        tfd_lstm_backward(k, &l, &s);
-        tfd_recurrent_backward(k, &p, l.gates, l.w, false,
-                               in ? result(r, X) + t * in : NULL,
-                               result(r, H_PREV));
-        tfd_recurrent_weights(k, &p, s.x, s.h_prev, l.gates, result(r, W));
-        tfd_lstm_sums(k, &l, &s, result(r, WCI), result(r, WCF), result(r, WCO),
-                      result(r, B));
-    }
+    sums.room = l.gates + gates;
+    run_steps(k, r, steps, &l, &sums);
     tfd_buffer_unref(b);
     return TFD_OK;
 }
@@ -374,7 +410,7 @@ static enum tfd_code block_grad_compute(struct tfd_kctx *k,
     TFD_TRY(check_block_grad(k, r.size, &steps, st));
     for (int i = 0; i < OUTPUTS_MAX; i++)
         TFD_TRY(tfd_kctx_output(k, i, k->in[1].dtype, &k->in[1 + i].shape, st));
-    rc = begin_results(k, true, &r, st);
+    rc = begin_results(k, true, CS_PREV, &r, st);
     if (rc == TFD_OK && k->out[CS_PREV].buffer)
         rc = run_block_grad(k, &r, steps, st);
     return end_results(k, &r, rc, st);

@@ -91,8 +91,9 @@ struct tfd_lstm {
 struct tfd_lstm_step {
     const float *x, *cs_prev, *h_prev;
     float *i, *cs, *f, *o, *ci, *co, *h;
-    /* Gradients: what comes from above, and from the step behind, which becomes
-     * that of the step before (h_carry NULL: none). */
+    /* Gradients: what comes from above, and from the step behind (h_carry NULL:
+     * there is none, and nothing in cs_carry), which becomes that of the step
+     * before. */
     const float *cs_grad, *h_grad;
     float *cs_carry;
     const float *h_carry;
@@ -101,12 +102,19 @@ struct tfd_lstm_step {
 /* k NULL: on this thread alone. */
 void tfd_lstm_forward(struct tfd_kctx *k, const struct tfd_lstm *l,
                       const struct tfd_lstm_step *s);
-/* Fills gates and cs_carry. */
+
+/* Where gradients of peepholes are added up, and of b (NULL: they are not).
+ * room: tfd_lstm_room() floats to work in. */
+struct tfd_lstm_sums {
+    float *wci, *wcf, *wco, *b;
+    float *room;
+};
+
+/* No unit: 0. */
+int64_t tfd_lstm_room(const struct tfd_lstm *l);
+/* Fills gates and cs_carry, and adds to the sums. */
 void tfd_lstm_backward(struct tfd_kctx *k, const struct tfd_lstm *l,
-                       const struct tfd_lstm_step *s);
-/* Adds up what the step gives to gradients of peepholes, and of b (or NULL). */
-void tfd_lstm_sums(struct tfd_kctx *k, const struct tfd_lstm *l,
-                   const struct tfd_lstm_step *s, float *wci, float *wcf,
-                   float *wco, float *b);
+                       const struct tfd_lstm_step *s,
+                       const struct tfd_lstm_sums *sums);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * test_lstm_cell.c - gradients of an LSTM cell, to the bit, beside a loop over
  * single units: rows of all lengths around a vector and around a tile, data
- * that lie nowhere in particular, and numbers that are none.
+ * that lie nowhere in particular, and numbers that are none; and sums of many
+ * rows, of numbers whose sums are exact in any order.
  */
 #include "kernels/nn/recurrent.h"
 
@@ -15,14 +16,16 @@
 #include <cmocka.h>
 
 #define BATCH 3
+#define BATCH_MAX 150
 #define CELL_MAX 300
-#define ROOM (BATCH * CELL_MAX + 1)
+#define ROOM (BATCH_MAX * CELL_MAX + 1)
 
 enum { I, F, O, CI, CO, CS, CS_PREV, CS_GRAD, H_GRAD, H_CARRY, INPUTS };
 
 static float in[INPUTS][ROOM], peephole[3][CELL_MAX + 1];
 static float gates[4 * ROOM], carry[ROOM], want_gates[4 * ROOM],
     want_carry[ROOM];
+static float sum[7 * CELL_MAX], want_sum[7 * CELL_MAX], room[64 * 7 * CELL_MAX];
 
 static float next_number(uint32_t *seed)
 {
@@ -38,17 +41,42 @@ static void fill(float *to, int64_t n, uint32_t *seed)
 
 static void fill_all(uint32_t seed)
 {
-    static const float rare[] = {NAN,   INFINITY, -INFINITY,
-                                 -0.0f, 1e-40f,   3e38f};
-
     for (int i = 0; i < INPUTS; i++)
         fill(in[i], ROOM, &seed);
     for (int i = 0; i < 3; i++)
         fill(peephole[i], CELL_MAX + 1, &seed);
     fill(carry, ROOM, &seed);
+    fill(sum, 7 * CELL_MAX, &seed);
     memcpy(want_carry, carry, sizeof(carry));
+    memcpy(want_sum, sum, sizeof(sum));
+}
+
+static void put_rare(void)
+{
+    static const float rare[] = {NAN,   INFINITY, -INFINITY,
+                                 -0.0f, 1e-40f,   3e38f};
+
     for (int i = 0; i < 6; i++)
         in[i + 3][17 * i + 1] = rare[i];
+}
+
+/* Halves, so that no sum of some products is rounded. */
+static void make_short(float *to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = rintf(to[i] * 2) / 2;
+}
+
+static void make_all_short(void)
+{
+    for (int i = 0; i < INPUTS; i++)
+        make_short(in[i], ROOM);
+    for (int i = 0; i < 3; i++)
+        make_short(peephole[i], CELL_MAX + 1);
+    make_short(carry, ROOM);
+    make_short(sum, 7 * CELL_MAX);
+    memcpy(want_carry, carry, sizeof(carry));
+    memcpy(want_sum, sum, sizeof(sum));
 }
 
 /* As lstm_cell.c says it, of one unit. */
@@ -60,7 +88,8 @@ static void expect_unit(const struct tfd_lstm *l, const struct tfd_lstm_step *s,
     const float ci = s->ci[at], co = s->co[at];
     const float dh = s->h_grad[at] + (s->h_carry ? s->h_carry[at] : 0);
     const float up = o * (1 - o) * dh * co;
-    const float dcs = (1 - co * co) * dh * o + s->cs_grad[at] + *last +
+    const float behind = s->h_carry ? *last : 0;
+    const float dcs = (1 - co * co) * dh * o + s->cs_grad[at] + behind +
                       (l->peephole ? up * l->wco[c] : 0);
     const float give = i * (1 - i) * dcs * ci;
     const float kept = f * (1 - f) * dcs * s->cs_prev[at];
@@ -82,19 +111,13 @@ static void check_same(const float *have, const float *want, int64_t n,
                      (int)cell, (double)have[i], (double)want[i]);
 }
 
-static void check_sums(const struct tfd_lstm *l, const struct tfd_lstm_step *s)
+static void expect_sums(const struct tfd_lstm *l, const struct tfd_lstm_step *s)
 {
-    static float sum[7 * CELL_MAX], want[7 * CELL_MAX];
     const int64_t n = l->cell;
-    struct tfd_kctx k = {0};
-    uint32_t seed = 7;
 
-    fill(sum, 7 * n, &seed);
-    memcpy(want, sum, sizeof(sum));
-    tfd_lstm_sums(&k, l, s, sum, sum + n, sum + 2 * n, sum + 3 * n);
-    for (int64_t at = 0; at < BATCH * n; at++) {
+    for (int64_t at = 0; at < l->batch * n; at++) {
         const float *d = want_gates + at / n * 4 * n + at % n;
-        float *to = want + at % n;
+        float *to = want_sum + at % n;
 
         if (l->peephole) {
             to[0] += d[0] * s->cs_prev[at];
@@ -104,12 +127,12 @@ static void check_sums(const struct tfd_lstm *l, const struct tfd_lstm_step *s)
         for (int gate = 0; gate < 4; gate++)
             to[(3 + gate) * n] += d[gate * n];
     }
-    check_same(sum, want, 7 * n, "sum", n);
 }
 
-static void check_cell(int64_t n, int shift, bool peep, bool carried)
+static void check_cell(int64_t batch, int64_t n, int shift, bool peep,
+                       bool carried)
 {
-    struct tfd_lstm l = {.batch = BATCH,
+    struct tfd_lstm l = {.batch = batch,
                          .cell = n,
                          .peephole = peep,
                          .at_c = carried ? 2 : 1,
@@ -129,17 +152,21 @@ static void check_cell(int64_t n, int shift, bool peep, bool carried)
                               .h_grad = in[H_GRAD],
                               .h_carry = carried ? in[H_CARRY] : NULL,
                               .cs_carry = carry + shift};
+    const struct tfd_lstm_sums sums = {sum, sum + n, sum + 2 * n, sum + 3 * n,
+                                       room};
     struct tfd_kctx k = {0};
 
     if (!peep)
         l.wci = l.wcf = l.wco = NULL;
-    tfd_lstm_backward(&k, &l, &s);
-    for (int64_t at = 0; at < BATCH * n; at++)
+    assert_true((size_t)tfd_lstm_room(&l) <= sizeof(room) / sizeof(*room));
+    tfd_lstm_backward(&k, &l, &s, &sums);
+    for (int64_t at = 0; at < batch * n; at++)
         expect_unit(&l, &s, at, at % n, want_gates + at / n * 4 * n + at % n,
                     want_carry + shift + at);
-    check_same(l.gates, want_gates, 4 * BATCH * n, "gate", n);
+    check_same(l.gates, want_gates, 4 * batch * n, "gate", n);
     check_same(carry, want_carry, ROOM, "carry", n);
-    check_sums(&l, &s);
+    expect_sums(&l, &s);
+    check_same(sum, want_sum, 7 * n, "sum", n);
 }
 
 static void test_gradients(void **state)
@@ -151,7 +178,22 @@ static void test_gradients(void **state)
     for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
         for (int ways = 0; ways < 8; ways++) {
             fill_all((uint32_t)(ways + 1));
-            check_cell(cells[i], ways & 1, ways & 2, ways & 4);
+            put_rare();
+            check_cell(BATCH, cells[i], ways & 1, ways & 2, ways & 4);
+        }
+}
+
+/* Rows that are added up by themselves, some at a time. */
+static void test_many_rows(void **state)
+{
+    static const int cells[] = {17, 64, 300};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
+        for (int64_t batch = 15; batch <= BATCH_MAX; batch += 9) {
+            fill_all((uint32_t)batch);
+            make_all_short();
+            check_cell(batch, cells[i], batch & 1, batch & 2, batch & 4);
         }
 }
 
@@ -161,18 +203,19 @@ static void test_no_units(void **state)
     const struct tfd_lstm l = {.at_c = 1, .at_f = 2, .peephole = true};
     const struct tfd_lstm rows = {.batch = 2, .at_c = 1, .at_f = 2};
     const struct tfd_lstm_step s = {0};
+    const struct tfd_lstm_sums sums = {0};
     struct tfd_kctx k = {0};
 
     (void)state;
-    tfd_lstm_backward(&k, &l, &s);
-    tfd_lstm_backward(&k, &rows, &s);
-    tfd_lstm_sums(&k, &l, &s, NULL, NULL, NULL, NULL);
+    tfd_lstm_backward(&k, &l, &s, &sums);
+    tfd_lstm_backward(&k, &rows, &s, &sums);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_no_units),
     };
 
