@@ -10,6 +10,7 @@
 #include "kernels/core/element.h"
 
 #include <limits.h>
+#include <string.h>
 
 void tfd_runs_around(const struct tfd_shape *s, int axis, int64_t *outer,
                      int64_t *inner)
@@ -265,6 +266,30 @@ static void move_all(struct tfd_kctx *k, const struct tfd_tensor *whole,
                             move_rows, p);
 }
 
+/* Below, it takes longer to look how a run is copied than to copy it. */
+#define SHORT_SIZE (1 << 15)
+
+/* Of a whole that is one row, and short: each part is a run.  False: it is
+ * none such. */
+static bool move_short(struct tfd_kctx *k, const struct tfd_tensor *whole,
+                       const struct parts *p)
+{
+    char *at = tfd_tensor_data(whole);
+
+    if (p->outer != 1 || bytes_of(whole) > SHORT_SIZE ||
+        !tfd_dtype_is_pod(whole->dtype) || tfd_kctx_memory(k, 0))
+        return false;
+    for (int i = 0; i < p->count; i++) {
+        char *own = tfd_tensor_data(&p->part[i]);
+        const size_t run = (size_t)bytes_of(&p->part[i]);
+
+        if (run > 0)
+            memcpy(p->join ? at : own, p->join ? own : at, run);
+        at += run;
+    }
+    return true;
+}
+
 enum tfd_code tfd_runs_join(struct tfd_kctx *k, int count, int64_t outer,
                             struct tfd_status *st)
 {
@@ -273,7 +298,7 @@ enum tfd_code tfd_runs_join(struct tfd_kctx *k, int count, int64_t outer,
         .part = k->in, .count = count, .outer = outer, .join = true};
     int64_t row, at = 0;
 
-    if (outer == 0)
+    if (outer == 0 || move_short(k, y, &p))
         return TFD_OK;
     if (by_rows(k, 0, y->dtype, outer)) {
         move_all(k, y, &p);
@@ -296,7 +321,7 @@ enum tfd_code tfd_runs_cut(struct tfd_kctx *k, const struct tfd_tensor *x,
     struct parts p = {.part = k->out, .count = k->out_count, .outer = outer};
     int64_t row, at = 0;
 
-    if (outer == 0)
+    if (outer == 0 || move_short(k, x, &p))
         return TFD_OK;
     if (by_rows(k, 0, x->dtype, outer)) {
         move_all(k, x, &p);
