@@ -112,23 +112,25 @@ VECTOR(uint64_t, 4);
 #define PICK_float_4(m, a, b) __builtin_ia32_blendvps(a, b, (float_4)(m))
 #define PICK_double_2(m, a, b) __builtin_ia32_blendvpd(a, b, (double_2)(m))
 #define PICK_double_4(m, a, b) __builtin_ia32_blendvpd256(a, b, (double_4)(m))
+#define PICK_int32_t_4(m, a, b) \
+    (int32_t_4) PICK_float_4(m, (float_4)(a), (float_4)(b))
+#define PICK_int64_t_4(m, a, b) \
+    (int64_t_4) PICK_double_4(m, (double_4)(a), (double_4)(b))
 #else
 #define PICK_float_4(m, a, b) PICK(float_4, m, a, b)
 #define PICK_double_2(m, a, b) PICK(double_2, m, a, b)
 #define PICK_double_4(m, a, b) PICK(double_4, m, a, b)
+#define PICK_int32_t_4(m, a, b) PICK(int32_t_4, m, a, b)
+#define PICK_int64_t_4(m, a, b) PICK(int64_t_4, m, a, b)
 #endif
 
 /* What a segment has with the row x, which begins it where `same` is zero: then
  * x itself, whose bits no instruction of numbers may see, as threads compute
  * without subnormal ones.  As scatter_functions.h has them, NaN too. */
 #define ADD_REAL(V, same, fold, x) PICK_##V(same, x, (fold) + (x))
-#define MIN_REAL(V, same, fold, x) \
-    PICK_##V(same, x, PICK_##V((x) < (fold), fold, x))
-#define MAX_REAL(V, same, fold, x) \
-    PICK_##V(same, x, PICK_##V((x) > (fold), fold, x))
+#define MIN(V, same, fold, x) PICK_##V(same, x, PICK_##V((x) < (fold), fold, x))
+#define MAX(V, same, fold, x) PICK_##V(same, x, PICK_##V((x) > (fold), fold, x))
 #define ADD(V, same, fold, x) (PICK(V, same, (V){0}, fold) + (x))
-#define MIN(V, same, fold, x) PICK(V, same, x, PICK(V, (x) < (fold), fold, x))
-#define MAX(V, same, fold, x) PICK(V, same, x, PICK(V, (x) > (fold), fold, x))
 
 #define LOAD_1(V, x) ((V){(x)[0]})
 #define LOAD_2(V, x) ((V){(x)[0], (x)[1]})
@@ -215,11 +217,11 @@ typedef void rows_fn(const struct tfd_segments *s,
     X(name, T, V, words, 3, F)
 
 ROWS_4(FOLD_ROWS, sum_FLOAT, float, ADD_REAL)
-ROWS_4(FOLD_ROWS, min_FLOAT, float, MIN_REAL)
-ROWS_4(FOLD_ROWS, max_FLOAT, float, MAX_REAL)
+ROWS_4(FOLD_ROWS, min_FLOAT, float, MIN)
+ROWS_4(FOLD_ROWS, max_FLOAT, float, MAX)
 ROWS_3(FOLD_ROWS, sum_DOUBLE, double, ADD_REAL)
-ROWS_3(FOLD_ROWS, min_DOUBLE, double, MIN_REAL)
-ROWS_3(FOLD_ROWS, max_DOUBLE, double, MAX_REAL)
+ROWS_3(FOLD_ROWS, min_DOUBLE, double, MIN)
+ROWS_3(FOLD_ROWS, max_DOUBLE, double, MAX)
 INT_ROWS(FOLD_ROWS, sum_INT32, uint32_t, uint32_t_4, 4, ADD)
 INT_ROWS(FOLD_ROWS, min_INT32, int32_t, int32_t_4, 4, MIN)
 INT_ROWS(FOLD_ROWS, max_INT32, int32_t, int32_t_4, 4, MAX)
