@@ -106,7 +106,9 @@ static int64_t any_of(uint64_t *random, int64_t end)
         }                                                                    \
         return best;                                                         \
     }                                                                        \
-    QUICKSELECT T pivot_of_##name(const T *x, int64_t length, int64_t n)     \
+    typedef int choose_##name##_fn(T own[SAMPLE], int64_t count, int64_t n); \
+    QUICKSELECT T pivot_of_##name(const T *x, int64_t length, int64_t n,     \
+                                  choose_##name##_fn *choose)                \
     {                                                                        \
         const bool all = length <= SAMPLE;                                   \
         const int64_t step = all ? 1 : (length - 1) / (SAMPLE - 1);          \
@@ -115,19 +117,19 @@ static int64_t any_of(uint64_t *random, int64_t end)
                                                                              \
         for (int64_t i = 0; i < count; i++)                                  \
             own[i] = x[step * i];                                            \
-        return x[step *                                                      \
-                 choose_##name(own, count, all ? n : n * SAMPLE / length)];  \
+        return x[step * choose(own, count, all ? n : n * SAMPLE / length)];  \
     }                                                                        \
     /* `kept` has room for what is below or above any element. */            \
     QUICKSELECT T nth_of_##name(                                             \
         const T *x, int64_t length, int64_t n, T *kept,                      \
+        choose_##name##_fn *choose,                                          \
         void (*keep)(struct pivot_##name *, int64_t, int64_t))               \
     {                                                                        \
         uint64_t random = 0;                                                 \
                                                                              \
         for (int round = 0;; round++) {                                      \
             const T pivot = round < ROUNDS || length <= SAMPLE               \
-                                ? pivot_of_##name(x, length, n)              \
+                                ? pivot_of_##name(x, length, n, choose)      \
                                 : x[any_of(&random, length)];                \
             struct pivot_##name s = {.x = x, .pivot = pivot};                \
                                                                              \
@@ -184,21 +186,49 @@ SELECT(INT64, int64_t, int64_t)
         s->count = to - s->kept;                                               \
     }
 
+/* As choose_...(): lanes of a sample that are missing are below none. */
+#define CHOOSE_OF_LANES(name, T, V, M, lanes, suffix, set, below)    \
+    TFD_LANES_TARGET QUICKSELECT int choose_lanes_##name(            \
+        T own[SAMPLE], int64_t count, int64_t n)                     \
+    {                                                                \
+        const unsigned all = (1u << count) - 1;                      \
+        int best = 0, most = -1;                                     \
+        V x[SAMPLE / (lanes)];                                       \
+                                                                     \
+        for (int j = 0; j < SAMPLE / (lanes); j++)                   \
+            x[j] = _mm512_loadu_##suffix(own + j * (lanes));         \
+        for (int i = 0; i < (int)count; i++) {                       \
+            const V one = set(own[i]);                               \
+            int rank = 0;                                            \
+                                                                     \
+            for (int j = 0; j < SAMPLE / (lanes); j++)               \
+                rank += __builtin_popcount((M)(all >> j * (lanes)) & \
+                                           below(x[j], one));        \
+            best = rank <= n && rank > most ? i : best;              \
+            most = rank <= n && rank > most ? rank : most;           \
+        }                                                            \
+        return best;                                                 \
+    }
+
 #define BELOW_PS(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
 #define BELOW_PD(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
 
-KEEP_LANES(FLOAT, float, __m512, __mmask16, 16, ps, _mm512_set1_ps, BELOW_PS)
-KEEP_LANES(DOUBLE, double, __m512d, __mmask8, 8, pd, _mm512_set1_pd, BELOW_PD)
-KEEP_LANES(INT32, int32_t, __m512i, __mmask16, 16, epi32, _mm512_set1_epi32,
-           _mm512_cmplt_epi32_mask)
-KEEP_LANES(INT64, int64_t, __m512i, __mmask8, 8, epi64, _mm512_set1_epi64,
-           _mm512_cmplt_epi64_mask)
+#define TYPES_OF_LANES(X)                                                 \
+    X(FLOAT, float, __m512, __mmask16, 16, ps, _mm512_set1_ps, BELOW_PS)  \
+    X(DOUBLE, double, __m512d, __mmask8, 8, pd, _mm512_set1_pd, BELOW_PD) \
+    X(INT32, int32_t, __m512i, __mmask16, 16, epi32, _mm512_set1_epi32,   \
+      _mm512_cmplt_epi32_mask)                                            \
+    X(INT64, int64_t, __m512i, __mmask8, 8, epi64, _mm512_set1_epi64,     \
+      _mm512_cmplt_epi64_mask)
+TYPES_OF_LANES(KEEP_LANES)
+TYPES_OF_LANES(CHOOSE_OF_LANES)
 
 #define CHOOSE_LANES(name, T)                                              \
     TFD_LANES_TARGET static T nth_lanes_##name(const T *x, int64_t length, \
                                                int64_t n, T *kept)         \
     {                                                                      \
-        return nth_of_##name(x, length, n, kept, keep_lanes_##name);       \
+        return nth_of_##name(x, length, n, kept, choose_lanes_##name,      \
+                             keep_lanes_##name);                           \
     }
 #define TRY_LANES(name)        \
     if (tfd_simd_has_avx512()) \
@@ -206,11 +236,11 @@ KEEP_LANES(INT64, int64_t, __m512i, __mmask8, 8, epi64, _mm512_set1_epi64,
 #define TRY_AVX2(name)                  \
     if (__builtin_cpu_supports("avx2")) \
         return nth_avx2_##name(x, length, n, kept);
-#define CHOOSE_AVX2(name, T)                                   \
-    __attribute__((target("avx2"))) static T nth_avx2_##name(  \
-        const T *x, int64_t length, int64_t n, T *kept)        \
-    {                                                          \
-        return nth_of_##name(x, length, n, kept, keep_##name); \
+#define CHOOSE_AVX2(name, T)                                                  \
+    __attribute__((target("avx2"))) static T nth_avx2_##name(                 \
+        const T *x, int64_t length, int64_t n, T *kept)                       \
+    {                                                                         \
+        return nth_of_##name(x, length, n, kept, choose_##name, keep_##name); \
     }
 #else
 #define CHOOSE_LANES(name, T)
@@ -219,15 +249,15 @@ KEEP_LANES(INT64, int64_t, __m512i, __mmask8, 8, epi64, _mm512_set1_epi64,
 #define TRY_AVX2(name)
 #endif
 
-#define CHOOSE(name, T)                                                      \
-    CHOOSE_AVX2(name, T)                                                     \
-    CHOOSE_LANES(name, T)                                                    \
-                                                                             \
-    T tfd_quickselect_##name(const T *x, int64_t length, int64_t n, T *kept) \
-    {                                                                        \
-        TRY_LANES(name)                                                      \
-        TRY_AVX2(name)                                                       \
-        return nth_of_##name(x, length, n, kept, keep_##name);               \
+#define CHOOSE(name, T)                                                       \
+    CHOOSE_AVX2(name, T)                                                      \
+    CHOOSE_LANES(name, T)                                                     \
+                                                                              \
+    T tfd_quickselect_##name(const T *x, int64_t length, int64_t n, T *kept)  \
+    {                                                                         \
+        TRY_LANES(name)                                                       \
+        TRY_AVX2(name)                                                        \
+        return nth_of_##name(x, length, n, kept, choose_##name, keep_##name); \
     }
 
 CHOOSE(FLOAT, float)
