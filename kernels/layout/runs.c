@@ -283,8 +283,9 @@ static bool move_short(struct tfd_kctx *k, const struct tfd_tensor *whole,
         char *own = tfd_tensor_data(&p->part[i]);
         const size_t run = (size_t)bytes_of(&p->part[i]);
 
-        if (run > 0)
-            memcpy(p->join ? at : own, p->join ? own : at, run);
+        if (run == 0)
+            continue;
+        memcpy(p->join ? at : own, p->join ? own : at, run);
         at += run;
     }
     return true;

@@ -364,9 +364,10 @@ static void run_steps(struct tfd_kctx *k, struct run *r, int64_t steps,
     const struct tfd_recurrent_product p = {l->batch, l->input, l->cell,
                                             4 * l->cell};
 
-    tfd_halt_clear(result(r, X) + steps * in,
-                   (size_t)((r->size[TFD_SIZE_TIME] - steps) * in) *
-                       sizeof(float));
+    if (steps < r->size[TFD_SIZE_TIME] && in > 0)
+        tfd_halt_clear(result(r, X) + steps * in,
+                       (size_t)((r->size[TFD_SIZE_TIME] - steps) * in) *
+                           sizeof(float));
     for (int64_t t = steps - 1; t >= 0 && !tfd_halted(); t--) {
         struct tfd_lstm_step s = step_at(r, t);
 

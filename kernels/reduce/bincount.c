@@ -84,9 +84,11 @@ COUNT_ROW(row_64_INT64, int64_t, uint64_t)
         struct count *c = arg;                                       \
                                                                      \
         for (int64_t row = begin; row < end; row++) {                \
-            U *y = (U *)c->y + (c->size ? row * c->size : 0);        \
+            U *y = c->size ? (U *)c->y + row * c->size : NULL;       \
                                                                      \
             tfd_halt_clear(y, (size_t)c->size * sizeof(*y));         \
+            if (c->length == 0)                                      \
+                continue;                                            \
             if (c->x->dtype == TFD_INT32 ? row_32_##name(c, row, y)  \
                                          : row_64_##name(c, row, y)) \
                 TFD_STORE_RELAXED(&c->negative, 1);                  \
