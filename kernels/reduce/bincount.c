@@ -60,10 +60,18 @@ struct count {
         if (c->binary)                                                  \
             for (int64_t i = 0; i < n; i++)                             \
                 PUT(x[i], y[x[i]] = 1);                                 \
-        else if (w)                                                     \
-            for (int64_t i = 0; i < n; i++)                             \
+        else if (w) {                                                   \
+            int64_t i = 0;                                              \
+                                                                        \
+            for (; i + 4 <= n; i += 4) {                                \
                 PUT(x[i], y[x[i]] += w[i]);                             \
-        else                                                            \
+                PUT(x[i + 1], y[x[i + 1]] += w[i + 1]);                 \
+                PUT(x[i + 2], y[x[i + 2]] += w[i + 2]);                 \
+                PUT(x[i + 3], y[x[i + 3]] += w[i + 3]);                 \
+            }                                                           \
+            for (; i < n; i++)                                          \
+                PUT(x[i], y[x[i]] += w[i]);                             \
+        } else                                                          \
             for (int64_t i = 0; i < n; i++)                             \
                 PUT(x[i], y[x[i]] += 1);                                \
         return rest < 0;                                                \
