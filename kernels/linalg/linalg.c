@@ -22,16 +22,23 @@
 #include "kernels/linalg/linalg_check.h"
 #include "kernels/linalg/linalg_grad.h"
 #include "kernels/linalg/linalg_shape.h"
-#include "kernels/linalg/linalg_loops.h"
+#include "kernels/linalg/linalg_small.h"
 #include "kernels/linalg/linalg_triangular.h"
 
 #include <math.h>
 
-/* Rough nanoseconds of one matrix: its size to the power of 1.5. */
-static int cost_of_matrix(const struct tfd_linalg *l)
+/* Rough nanoseconds of one matrix: its size to the power of 1.5, or a fraction
+ * in the vectors of linalg_small.h. */
+static int cost_of_matrix(const struct tfd_linalg *l, enum tfd_linalg_op op,
+                          enum tfd_dtype dtype)
 {
-    double size = (double)l->rows * l->columns;
-    double ns = 2000 + size * sqrt(size);
+    const double size = (double)l->rows * l->columns;
+    const bool small = l->rows <= TFD_LINALG_SMALL_MAX &&
+                       (dtype == TFD_FLOAT || dtype == TFD_DOUBLE) &&
+                       op != TFD_LINALG_EIGEN && op != TFD_LINALG_SVD;
+    const double ns =
+        small ? 250 + size * sqrt(size) / 8 + (double)l->rows * l->right
+              : 2000 + size * sqrt(size);
 
     return ns < INT32_MAX ? (int)ns : INT32_MAX;
 }
@@ -70,7 +77,8 @@ static enum tfd_code run_linalg(struct tfd_kctx *k, enum tfd_linalg_op op,
     l->a = tfd_tensor_data(&k->in[0]);
     for (int i = 0; i < k->out_count && i < 3; i++)
         l->out[i] = tfd_tensor_data(&k->out[i]);
-    tfd_kctx_parallel(k, tfd_shape_elements(&batch), cost_of_matrix(l),
+    tfd_kctx_parallel(k, tfd_shape_elements(&batch),
+                      cost_of_matrix(l, op, k->in[0].dtype),
                       tfd_linalg_loop(op, k->in[0].dtype), l);
     return check_failed(l, op, st);
 }

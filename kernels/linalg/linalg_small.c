@@ -18,11 +18,6 @@
 #define STRIDE(T, n) (((n) + LANES(T) - 1) & ~(LANES(T) - 1))
 
 #define SMALL(T, abs_)                                                         \
-    TFD_SMALL void subtract_##T(T *x, T factor, const T *y, int n)             \
-    {                                                                          \
-        for (int i = 0; i < n; i++)                                            \
-            x[i] -= factor * y[i];                                             \
-    }                                                                          \
     TFD_SMALL void swap_##T(T *x, T *y, int n)                                 \
     {                                                                          \
         for (int i = 0; i < n; i++) {                                          \
@@ -62,44 +57,6 @@
         }                                                                      \
         return best;                                                           \
     }                                                                          \
-    /* a becomes an upper triangle whose diagonal is inverted.  False: it has  \
-     * no inverse. */                                                          \
-    TFD_SMALL bool eliminate_##T(T *a, int n, int stride, T *x, int k)         \
-    {                                                                          \
-        T rest[N];                                                             \
-                                                                               \
-        for (int c = 0; c < n; c++) {                                          \
-            const int p = pivot_##T(a, n, stride, c);                          \
-            T *row = a + c * stride, *right = x + (int64_t)c * k;              \
-                                                                               \
-            if (!(abs_(a[p * stride + c]) > 0))                                \
-                return false;                                                  \
-            if (p != c) {                                                      \
-                swap_##T(a + p * stride, row, stride);                         \
-                swap_##T(x + (int64_t)p * k, right, k);                        \
-            }                                                                  \
-            row[c] = 1 / row[c];                                               \
-            copy_rest_##T(row, c, stride, rest);                               \
-            for (int i = c + 1; i < n; i++) {                                  \
-                const T factor = a[i * stride + c] * row[c];                   \
-                                                                               \
-                reduce_##T(a + i * stride, factor, rest, c + 1, stride);       \
-                subtract_##T(x + (int64_t)i * k, factor, right, k);            \
-            }                                                                  \
-        }                                                                      \
-        return true;                                                           \
-    }                                                                          \
-    TFD_SMALL void substitute_##T(const T *a, int n, int stride, T *x, int k)  \
-    {                                                                          \
-        for (int i = n - 1; i >= 0; i--) {                                     \
-            T *right = x + (int64_t)i * k;                                     \
-                                                                               \
-            for (int j = i + 1; j < n; j++)                                    \
-                subtract_##T(right, a[i * stride + j], x + (int64_t)j * k, k); \
-            for (int j = 0; j < k; j++)                                        \
-                right[j] *= a[i * stride + i];                                 \
-        }                                                                      \
-    }                                                                          \
     /* Rows and columns of a lie `row` and `column` apart; y is padded. */     \
     TFD_SMALL void load_##T(const T *a, int n, int row, int column, T *y)      \
     {                                                                          \
@@ -109,39 +66,6 @@
             for (int j = 0; j < stride; j++)                                   \
                 y[i * stride + j] = j < n ? a[i * row + j * column] : 0;       \
     }                                                                          \
-    TFD_SMALL bool solve_##T(const struct tfd_linalg *l, const T *a,           \
-                             const T *b, T *x)                                 \
-    {                                                                          \
-        const int n = l->rows, k = l->right, stride = STRIDE(T, n);            \
-        T own[N * N];                                                          \
-                                                                               \
-        load_##T(a, n, l->flag ? 1 : n, l->flag ? n : 1, own);                 \
-        if (b)                                                                 \
-            memcpy(x, b, sizeof(T) * (size_t)n * (size_t)k);                   \
-        else                                                                   \
-            for (int i = 0; i < n * n; i++)                                    \
-                x[i] = i % (n + 1) == 0;                                       \
-        if (!eliminate_##T(own, n, stride, x, k))                              \
-            return false;                                                      \
-        substitute_##T(own, n, stride, x, k);                                  \
-        return true;                                                           \
-    }                                                                          \
-    TFD_SIMD_LOOP(small_##T)                                                   \
-    {                                                                          \
-        struct tfd_linalg *l = arg;                                            \
-        const int64_t n = l->rows, size = n * l->right;                        \
-        const T *a = l->a, *b = l->b;                                          \
-        T *x = l->out[0];                                                      \
-                                                                               \
-        for (int64_t i = begin; i < end && size > 0 && !tfd_halted(); i++)     \
-            if (!solve_##T(l, a + i * n * n, b ? b + i * size : NULL,          \
-                           x + i * size)) {                                    \
-                tfd_linalg_fail(l, TFD_LINALG_SINGULAR);                       \
-                return;                                                        \
-            }                                                                  \
-    }                                                                          \
-    TFD_SIMD_CLONES(small_##T)                                                 \
-                                                                               \
     struct factor_##T {                                                        \
         const T *a;                                                            \
         T *y, *sign;                                                           \
@@ -191,17 +115,183 @@
         if (n <= N && TFD_SIMD_HAS_AVX2())                                     \
             factor_##T##_lanes(&f, 0, n);                                      \
         return f.done;                                                         \
-    }                                                                          \
-                                                                               \
-    void tfd_linalg_small_##T(void *arg, int64_t begin, int64_t end)           \
-    {                                                                          \
-        small_##T(arg, begin, end);                                            \
     }
 
 #define TFD_SMALL static inline __attribute__((always_inline))
 
 SMALL(float, fabsf)
 SMALL(double, fabs)
+
+/* Elements of a matrix and its right side, or of so many of its columns. */
+#define ROOM (4 * N * N)
+/* Rows from which on longer vectors pay. */
+#define WIDE_ROWS 9
+
+/* The vector at x. */
+#define AT(name, x) (*(name##_lanes *)(uintptr_t)(x))
+
+/* Systems, in vectors of `bytes`.  A row of the matrix has its row of the right
+ * side behind it, each of whole vectors. */
+#define SOLVE(T, abs_, name, bytes)                                          \
+    typedef T name##_lanes                                                   \
+        __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));  \
+    enum { name##_step = (int)((bytes) / sizeof(T)) };                       \
+                                                                             \
+    TFD_SMALL int name##_whole(int n)                                        \
+    {                                                                        \
+        return (n + name##_step - 1) & ~(name##_step - 1);                   \
+    }                                                                        \
+    /* y: n elements and zeros. */                                           \
+    TFD_SMALL void name##_load(const T *x, int n, T *y)                      \
+    {                                                                        \
+        int j = 0;                                                           \
+                                                                             \
+        for (; j + name##_step <= n; j += name##_step)                       \
+            AT(name, y + j) = AT(name, x + j);                               \
+        for (const int stop = name##_whole(n); j < stop; j++)                \
+            y[j] = j < n ? x[j] : 0;                                         \
+    }                                                                        \
+    TFD_SMALL void name##_store(const T *x, int n, T *y)                     \
+    {                                                                        \
+        int j = 0;                                                           \
+                                                                             \
+        for (; j + name##_step <= n; j += name##_step)                       \
+            AT(name, y + j) = AT(name, x + j);                               \
+        for (; j < n; j++)                                                   \
+            y[j] = x[j];                                                     \
+    }                                                                        \
+    TFD_SMALL void name##_swap(T *x, T *y, int n)                            \
+    {                                                                        \
+        for (int j = 0; j < n; j += name##_step) {                           \
+            const name##_lanes t = AT(name, x + j);                          \
+                                                                             \
+            AT(name, x + j) = AT(name, y + j);                               \
+            AT(name, y + j) = t;                                             \
+        }                                                                    \
+    }                                                                        \
+    /* The matrix becomes an upper triangle, and `inverse` that of its       \
+     * diagonal; columns left of what is needed are not kept up.  False: it  \
+     * has no inverse. */                                                    \
+    TFD_SMALL bool name##_eliminate(T *a, int n, int stride, T *inverse)     \
+    {                                                                        \
+        for (int c = 0; c < n; c++) {                                        \
+            const int p = pivot_##T(a, n, stride, c);                        \
+            T *row = a + c * stride, factor[N];                              \
+                                                                             \
+            if (!(abs_(a[p * stride + c]) > 0))                              \
+                return false;                                                \
+            inverse[c] = 1 / a[p * stride + c];                              \
+            if (p != c)                                                      \
+                name##_swap(a + p * stride, row, stride);                    \
+            for (int i = c + 1; i < n; i++)                                  \
+                factor[i] = a[i * stride + c] * inverse[c];                  \
+            for (int j = (c + 1) & ~(name##_step - 1); j < stride;           \
+                 j += name##_step) {                                         \
+                const name##_lanes y = AT(name, row + j);                    \
+                                                                             \
+                for (int i = c + 1; i < n; i++) {                            \
+                    T *x = a + i * stride + j;                               \
+                                                                             \
+                    AT(name, x) = AT(name, x) - factor[i] * y;               \
+                }                                                            \
+            }                                                                \
+        }                                                                    \
+        return true;                                                         \
+    }                                                                        \
+    /* The right side begins at column `right`. */                           \
+    TFD_SMALL void name##_substitute(T *a, int n, int right, int stride,     \
+                                     const T *inverse)                       \
+    {                                                                        \
+        for (int i = n - 1; i >= 0; i--)                                     \
+            for (int v = right; v < stride; v += name##_step) {              \
+                name##_lanes x = AT(name, a + i * stride + v);               \
+                                                                             \
+                for (int j = i + 1; j < n; j++)                              \
+                    x -= a[i * stride + j] * AT(name, a + j * stride + v);   \
+                AT(name, a + i * stride + v) = x * inverse[i];               \
+            }                                                                \
+    }                                                                        \
+    /* Columns [from, to) of the right side. */                              \
+    TFD_SMALL bool name##_columns(const struct tfd_linalg *l, const T *a,    \
+                                  const T *b, T *x, int from, int to)        \
+    {                                                                        \
+        const int n = l->rows, k = l->right, right = name##_whole(n);        \
+        const int stride = right + name##_whole(to - from);                  \
+        T own[ROOM], inverse[N];                                             \
+                                                                             \
+        for (int i = 0; i < n; i++) {                                        \
+            T *row = own + i * stride;                                       \
+                                                                             \
+            if (l->flag)                                                     \
+                for (int j = 0; j < right; j++)                              \
+                    row[j] = j < n ? a[j * n + i] : 0;                       \
+            else                                                             \
+                name##_load(a + i * n, n, row);                              \
+            if (b)                                                           \
+                name##_load(b + (int64_t)i * k + from, to - from,            \
+                            row + right);                                    \
+            else                                                             \
+                for (int j = right; j < stride; j++)                         \
+                    row[j] = j - right == i;                                 \
+        }                                                                    \
+        if (!name##_eliminate(own, n, stride, inverse))                      \
+            return false;                                                    \
+        name##_substitute(own, n, right, stride, inverse);                   \
+        for (int i = 0; i < n; i++)                                          \
+            name##_store(own + i * stride + right, to - from,                \
+                         x + (int64_t)i * k + from);                         \
+        return true;                                                         \
+    }                                                                        \
+    TFD_SIMD_LOOP(name)                                                      \
+    {                                                                        \
+        struct tfd_linalg *l = arg;                                          \
+        const int n = l->rows, k = l->right;                                 \
+        const int most =                                                     \
+            n ? (ROOM / n - name##_whole(n)) & ~(name##_step - 1) : 1;       \
+        const T *a = l->a, *b = l->b;                                        \
+        T *x = l->out[0];                                                    \
+                                                                             \
+        for (int64_t i = begin; i < end && n > 0 && !tfd_halted(); i++)      \
+            for (int from = 0; from < k; from += most)                       \
+                if (!name##_columns(l, a + i * n * n,                        \
+                                    b ? b + i * n * k : NULL, x + i * n * k, \
+                                    from,                                    \
+                                    k - from < most ? k : from + most)) {    \
+                    tfd_linalg_fail(l, TFD_LINALG_SINGULAR);                 \
+                    return;                                                  \
+                }                                                            \
+    }
+
+SOLVE(float, fabsf, solve_float, 32)
+SOLVE(double, fabs, solve_double, 32)
+TFD_SIMD_CLONES(solve_float)
+TFD_SIMD_CLONES(solve_double)
+
+#if defined(__x86_64__)
+SOLVE(float, fabsf, solve_wide_float, 64)
+SOLVE(double, fabs, solve_wide_double, 64)
+TFD_SIMD_COPY(solve_wide_float, , TFD_SIMD_AVX512)
+TFD_SIMD_COPY(solve_wide_double, , TFD_SIMD_AVX512)
+#else
+#define solve_wide_float solve_float
+#define solve_wide_double solve_double
+#endif
+
+void tfd_linalg_small_float(void *arg, int64_t begin, int64_t end)
+{
+    if (((struct tfd_linalg *)arg)->rows >= WIDE_ROWS && tfd_simd_has_avx512())
+        solve_wide_float(arg, begin, end);
+    else
+        solve_float(arg, begin, end);
+}
+
+void tfd_linalg_small_double(void *arg, int64_t begin, int64_t end)
+{
+    if (((struct tfd_linalg *)arg)->rows >= WIDE_ROWS && tfd_simd_has_avx512())
+        solve_wide_double(arg, begin, end);
+    else
+        solve_double(arg, begin, end);
+}
 
 /* With L the lower triangle l, and t the lower triangle of L' grad, its
  * diagonal halved, y is the mean of L'^-1 t L^-1 and its transpose.  A division

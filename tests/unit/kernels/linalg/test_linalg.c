@@ -153,6 +153,7 @@ static void test_every_small_size(void **state)
             check_system(n, n, flag, true);
             for (int k = 1; k <= 9 && k <= SIDE; k += 4)
                 check_system(n, k, flag, false);
+            check_system(n, SIDE, flag, false);
         }
 }
 
