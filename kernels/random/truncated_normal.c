@@ -53,6 +53,8 @@ static struct tfd_truncated truncated_at(const struct tfd_tensor *in,
     return p;
 }
 
+static const int64_t first_of_all[PARAMETERS];
+
 /* ---- By rows ------------------------------------------------------------- */
 
 #define BATCH 100
@@ -148,6 +150,9 @@ static enum tfd_code draw_rows(const struct tfd_tensor *in,
 
 static enum tfd_code rows_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
+    const bool alike = rows_are_alike(k->in + 1);
+    struct tfd_truncated first;
+    struct tfd_philox g;
     int64_t rows, row_size;
     uint64_t blocks;
 
@@ -156,15 +161,18 @@ static enum tfd_code rows_compute(struct tfd_kctx *k, struct tfd_status *st)
     row_size = 1;
     for (int i = 1; i < k->out[0].shape.rank; i++)
         row_size *= k->out[0].shape.dim[i];
-    if (rows_are_alike(k->in + 1)) {
+    if (alike) {
         rows = (rows * row_size + BATCH - 1) / BATCH;
         row_size = BATCH;
     }
     if (row_size == 0 && parameters_are_single(k->in + 1))
         rows = rows > 0; /* one of them says what all do */
     blocks = (uint64_t)rows * BLOCKS_PER_PAIR * (uint64_t)(row_size + 3) / 4;
-    return draw_rows(k->in + 1, &k->out[0], rows, row_size,
-                     tfd_philox_reserve_blocks(k->state, blocks), st);
+    g = tfd_philox_reserve_blocks(k->state, blocks);
+    if (!alike)
+        return draw_rows(k->in + 1, &k->out[0], rows, row_size, g, st);
+    first = truncated_at(k->in + 1, first_of_all);
+    return tfd_truncated_draw_all(k, &first, &g, &k->out[0], row_size, st);
 }
 
 /* ---- By broadcasting ----------------------------------------------------- */
@@ -252,6 +260,11 @@ static enum tfd_code stateless_compute(struct tfd_kctx *k,
         return TFD_OK;
     count = tfd_shape_elements(&batch);
     samples = tfd_tensor_elements(&k->out[0]) / count;
+    if (count == 1) {
+        const struct tfd_truncated p = truncated_at(k->in + 2, first_of_all);
+
+        return tfd_truncated_draw_all(k, &p, &g, &k->out[0], samples, st);
+    }
     tfd_truncated_begin(&stream, &g);
     for (int64_t d = 0; d < count && !tfd_halted(); d++) {
         int64_t index[PARAMETERS];

@@ -12,6 +12,7 @@
 
 #include "common/base/status.h"
 #include "common/base/tensor.h"
+#include "kernels/core/kernel.h"
 #include "kernels/random/philox_lanes.h"
 
 /* Of these HALF, FLOAT and DOUBLE; numbers of the type. */
@@ -44,5 +45,12 @@ enum tfd_code tfd_truncated_draw(const struct tfd_truncated *parameters,
                                  struct tfd_truncated_stream *stream,
                                  struct tfd_truncated_place place,
                                  struct tfd_status *st) TFD_MUST_USE;
+/* All of `out`, by all threads, in runs of `run` samples, of which the last may
+ * be shorter; each begins with a block of its own of the stream g. */
+enum tfd_code tfd_truncated_draw_all(struct tfd_kctx *k,
+                                     const struct tfd_truncated *parameters,
+                                     const struct tfd_philox *g,
+                                     struct tfd_tensor *out, int64_t run,
+                                     struct tfd_status *st) TFD_MUST_USE;
 
 #endif

@@ -157,12 +157,95 @@ static void test_binomial_samples_at_once_are_those_alone(void **state)
         }
 }
 
+/* Samples of ParameterizedTruncatedNormal in rows of 100.  A lower bound that
+ * is a vector says that rows may differ, and they are drawn one after the
+ * other; of one that is a scalar many are drawn at once, in runs of 100. */
+static void draw_truncated(const char *const bounds[4], const char *type,
+                           bool alone, int mode, double *out)
+{
+    struct krig_case c = {.op = "ParameterizedTruncatedNormal"};
+    char text[8][64];
+
+    sprintf(text[0], "seed=3 dtype=%s", type);
+    c.attrs = text[0];
+    krig.in_count = 5;
+    krig.in[0] = krig_tensor("int32[2] 73 100");
+    for (int i = 0; i < 4; i++) {
+        sprintf(text[1 + i], "%s[%s] %s", type, i == 2 && alone ? "1" : "",
+                bounds[i]);
+        krig.in[1 + i] = krig_tensor(text[1 + i]);
+    }
+    assert_int_equal(krig_run(&c, mode), TFD_OK);
+    for (int64_t i = 0; i < 7300; i++)
+        out[i] = krig_number(&krig.out[0], i, 0);
+    krig_end();
+}
+
+/* The same of the stateless op, in one run; `alone`: of the first of two
+ * distributions that are alike. */
+static void draw_stateless(const char *const bounds[4], const char *type,
+                           bool alone, int mode, double *out)
+{
+    const struct krig_case c = {.op = "StatelessParameterizedTruncatedNormal",
+                                .attrs = ""};
+    char text[64];
+
+    krig.in_count = 6;
+    krig.in[0] = krig_tensor(alone ? "int32[2] 7301 2" : "int32[1] 7301");
+    krig.in[1] = krig_tensor("int32[2] 5 7");
+    for (int i = 0; i < 4; i++) {
+        sprintf(text, "%s[%s] %s", type, i == 2 && alone ? "2" : "", bounds[i]);
+        krig.in[2 + i] = krig_tensor(text);
+    }
+    assert_int_equal(krig_run(&c, mode), TFD_OK);
+    for (int64_t i = 0; i < 7301; i++)
+        out[i] = krig_number(&krig.out[0], alone ? 2 * i : i, 0);
+    krig_end();
+}
+
+static void compare_samples(const double *got, const double *want, int64_t n,
+                            const char *const bounds[4])
+{
+    for (int64_t i = 0; i < n; i++)
+        if (got[i] != want[i])
+            fail_msg("bounds %s %s, sample %d: %.17g, not %.17g", bounds[2],
+                     bounds[3], (int)i, got[i], want[i]);
+}
+
+static void test_truncated_samples_at_once_are_those_alone(void **state)
+{
+    /* Normals, exponentials and uniforms, some mirrored; samples so far out
+     * that they are no halves. */
+    static const char *const bounds[][4] = {
+        {"0", "1", "-1", "2"},     {"0.5", "2", "-inf", "1.5"},
+        {"1", "3", "-200", "200"}, {"0", "1", "3", "4"},
+        {"0", "1", "1", "inf"},    {"5", "0.25", "-inf", "3"},
+        {"0", "1", "-0.5", "inf"}, {"0", "1", "-0.5", "0.5"},
+        {"0", "1", "0.25", "inf"}, {"0", "1", "5", "5.1"},
+        {"0", "1", "1e6", "inf"},  {"0", "1", "-1e-30", "2"}};
+    static const char *const types[] = {"float", "double", "half"};
+    static double at_once[7301], alone[7301];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
+        for (int type = 0; type < (i == 10 ? 2 : 3); type++)
+            for (int mode = 0; mode <= KRIG_PIECES; mode += KRIG_PIECES) {
+                draw_truncated(bounds[i], types[type], false, mode, at_once);
+                draw_truncated(bounds[i], types[type], true, mode, alone);
+                compare_samples(at_once, alone, 7300, bounds[i]);
+                draw_stateless(bounds[i], types[type], false, mode, at_once);
+                draw_stateless(bounds[i], types[type], true, mode, alone);
+                compare_samples(at_once, alone, 7301, bounds[i]);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_streams_are_those_of_tensorflow),
         cmocka_unit_test(test_what_cannot_be_drawn_is_refused),
         cmocka_unit_test(test_binomial_samples_at_once_are_those_alone),
+        cmocka_unit_test(test_truncated_samples_at_once_are_those_alone),
         cmocka_unit_test(test_a_class_is_the_first_with_a_larger_sum),
     };
 
