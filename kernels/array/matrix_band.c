@@ -13,6 +13,7 @@
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
+#include "kernels/layout/lines.h"
 
 #include <string.h>
 
@@ -27,6 +28,22 @@ static enum tfd_code check_width(int64_t width, int64_t size, const char *what,
     return TFD_OK;
 }
 
+#define FAR_ROW_MIN 1024 /* bytes */
+#define LINE_SIZE 64
+
+/* Zeros of a result that no cache keeps: past the caches, as memset() does it
+ * only where they are a last cache's size and more. */
+static void clear_far(char *y, int64_t size)
+{
+    static const _Alignas(64) char zeros[TFD_LINES_SIZE];
+
+    for (int64_t at = 0, n; at < size; at += n) {
+        n = TFD_LINES_SIZE - (int64_t)((uintptr_t)(y + at) % LINE_SIZE);
+        n = tfd_min(size - at, n);
+        tfd_lines_put(y + at, zeros, n);
+    }
+}
+
 struct band_job {
     struct tfd_matrix_band b;
     size_t size; /* of an element */
@@ -36,9 +53,10 @@ struct band_job {
 
 /* Rows [begin, end) of all matrices: the band as it is in x, zero elsewhere.
  * What lies outside of the band is not read. */
-static void band_rows(void *arg, int64_t begin, int64_t end)
+static inline __attribute__((always_inline)) void
+clear_beside_band(const struct band_job *j, int64_t begin, int64_t end,
+                  bool far)
 {
-    const struct band_job *j = arg;
     const struct tfd_matrix_band *b = &j->b;
     const size_t bytes = (size_t)b->columns * j->size;
 
@@ -52,11 +70,28 @@ static void band_rows(void *arg, int64_t begin, int64_t end)
         char *y = j->y + (size_t)row * bytes;
 
         to = to > from ? to : from;
-        memset(y, 0, from);
+        if (far)
+            clear_far(y, (int64_t)from);
+        else
+            memset(y, 0, from);
         if (y != j->x + (size_t)row * bytes)
             memcpy(y + from, j->x + (size_t)row * bytes + from, to - from);
-        memset(y + to, 0, bytes - to);
+        if (far)
+            clear_far(y + to, (int64_t)(bytes - to));
+        else
+            memset(y + to, 0, bytes - to);
     }
+}
+
+static void band_rows(void *arg, int64_t begin, int64_t end)
+{
+    clear_beside_band(arg, begin, end, false);
+}
+
+static void band_rows_far(void *arg, int64_t begin, int64_t end)
+{
+    clear_beside_band(arg, begin, end, true);
+    tfd_lines_end();
 }
 
 enum tfd_code tfd_matrix_band_read(const struct tfd_kctx *k,
@@ -93,6 +128,7 @@ static enum tfd_code band_compute(struct tfd_kctx *k, struct tfd_status *st)
     const int64_t n = tfd_tensor_elements(x);
     struct band_job j = {.size = tfd_dtype_size(x->dtype)};
     int64_t bytes;
+    bool far;
 
     TFD_TRY(tfd_matrix_band_read(k, &j.b, st));
     if (is_all(&j.b)) {
@@ -106,8 +142,11 @@ static enum tfd_code band_compute(struct tfd_kctx *k, struct tfd_status *st)
         return TFD_OK;
     j.x = tfd_tensor_data(x);
     j.y = tfd_tensor_data(&k->out[0]);
+    far = j.b.columns * (int64_t)j.size >= FAR_ROW_MIN &&
+          tfd_lines_worth(n * (int64_t)j.size, 0);
     bytes = tfd_min(INT32_MAX, 2 * j.b.columns * (int64_t)j.size);
-    tfd_kctx_parallel_bytes(k, n / j.b.columns, (int)bytes, band_rows, &j);
+    tfd_kctx_parallel_bytes(k, n / j.b.columns, (int)bytes,
+                            far ? band_rows_far : band_rows, &j);
     return TFD_OK;
 }
 

@@ -68,6 +68,43 @@ static void test_types_and_empty(void **state)
     check(&(struct plain){"float", 40, 7, 33, 0, 0});
 }
 
+/* Larger than a last cache, in rows that begin anywhere in its lines. */
+static void check_large(const struct plain *p, int mode)
+{
+    static const struct krig_case c = {.op = "MatrixBandPart", .attrs = ""};
+    const double *y;
+
+    sprintf(input, "%s[%d,%d,%d] 1 2 3 4 5 6 7", p->type, p->batch, p->rows,
+            p->columns);
+    krig.in_count = 3;
+    krig.in[0] = krig_tensor(input);
+    sprintf(input, "int32[] %d", p->lower);
+    krig.in[1] = krig_tensor(input);
+    sprintf(input, "int32[] %d", p->upper);
+    krig.in[2] = krig_tensor(input);
+    assert_int_equal(krig_run(&c, mode), TFD_OK);
+    y = tfd_tensor_data(&krig.out[0]);
+    for (int64_t i = 0; i < (int64_t)p->batch * p->rows * p->columns; i++) {
+        const int row = (int)(i / p->columns % p->rows);
+        const double want =
+            inside(p, row, (int)(i % p->columns)) ? (double)(i % 7 + 1) : 0;
+
+        if (y[i] != want)
+            fail_msg("row %d, element %d: %g", row, (int)i, y[i]);
+    }
+    krig_end();
+}
+
+static void test_large_ones(void **state)
+{
+    (void)state;
+    for (int mode = 0; mode <= KRIG_PIECES; mode++) {
+        check_large(&(struct plain){"double", 2, 1300, 1009, 3, 1}, mode);
+        check_large(&(struct plain){"double", 1, 700, 4001, -1, 0}, mode);
+        check_large(&(struct plain){"double", 1, 700, 4001, 0, 2500}, mode);
+    }
+}
+
 static void test_refusals(void **state)
 {
     static const struct krig_case cases[] = {
@@ -100,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_band),
         cmocka_unit_test(test_types_and_empty),
+        cmocka_unit_test(test_large_ones),
         cmocka_unit_test(test_refusals),
     };
 
