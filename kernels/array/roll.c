@@ -3,12 +3,19 @@
  *
  * Along an axis that is moved the tensor falls into two pieces that change
  * places, so the result is a box for each choice of pieces: 2 to the power of
- * the axes that move.
+ * the axes that move.  Of a tensor that no cache keeps each box would bring
+ * lines of the result from memory once more, so there it is made row by row,
+ * along the last axis that moves.
  */
+#include "common/base/min.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
+#include "kernels/layout/lines.h"
+
+#include <string.h>
 
 /* ---- Shifts -------------------------------------------------------------- */
 
@@ -90,6 +97,97 @@ static enum tfd_code copy_pieces(struct tfd_kctx *k, const int64_t *shift,
         tfd_element_of(tfd_tensor_data(x), x->dtype, from), stride, st);
 }
 
+/* Bytes that are read before they are written, and how far ahead they are asked
+ * for: with more at once memory waits for either by turns (Zen 5: 4,000,000
+ * doubles 900 us, in blocks of 8192 bytes 1,900). */
+#define BLOCK_SIZE 2048
+#define AHEAD 4096
+
+/* Rows along the last axis that moves, each `row` bytes, of which the last `by`
+ * come to the front; and the dimensions that count them. */
+struct rolling {
+    const char *x;
+    char *y;
+    int64_t row, by;
+    int rank;
+    const int64_t *dim, *shift;
+};
+
+/* Which row row `i` of the result comes from; it and the ones behind it,
+ * `alike` in all, come from rows in a row. */
+static int64_t source_of_row(const struct rolling *r, int64_t i, int64_t *alike)
+{
+    int64_t source = 0, stride = 1;
+
+    *alike = 1;
+    for (int d = r->rank - 1; d >= 0; d--) {
+        const int64_t size = r->dim[d], by = r->shift[d], at = i % size;
+        const bool round = at < by;
+
+        if (d == r->rank - 1)
+            *alike = (round ? by : size) - at;
+        source += stride * (round ? at + size - by : at - by);
+        stride *= size;
+        i /= size;
+    }
+    return source;
+}
+
+/* n rows at once: all as far as the longer piece of each goes, then the shorter
+ * pieces. */
+static void roll_block(const struct rolling *r, char *y, const char *x,
+                       int64_t n)
+{
+    const int64_t rest = r->row - r->by;
+    const bool front = r->by <= rest;
+    const int64_t less = front ? r->by : rest, all = n * r->row - less;
+    const int64_t to = front ? 0 : r->by, from = front ? rest : 0;
+
+    memcpy(y + (front ? less : 0), x + (front ? 0 : less), (size_t)all);
+    for (int64_t at = 0; at < n * r->row; at += r->row)
+        memcpy(y + at + to, x + at + from, (size_t)less);
+}
+
+static void roll_rows(void *arg, int64_t begin, int64_t end)
+{
+    const struct rolling *r = arg;
+    _Alignas(64) char place[TFD_LINES_PLACE];
+
+    for (int64_t i = begin, n, alike; i < end && !tfd_halted(); i += n) {
+        const char *x = r->x + source_of_row(r, i, &alike) * r->row;
+        char *y = r->y + i * r->row, *block = tfd_lines_block(place, y);
+
+        n = tfd_min(tfd_min(end - i, alike), tfd_max(1, BLOCK_SIZE / r->row));
+        tfd_lines_fetch(x + AHEAD, n * r->row);
+        roll_block(r, block, x, n);
+        tfd_lines_put(y, block, n * r->row);
+    }
+    tfd_lines_end();
+}
+
+/* False: it is done better in boxes. */
+static bool roll_large(struct tfd_kctx *k, const int64_t *shift)
+{
+    const struct tfd_tensor *x = &k->in[0];
+    const struct tfd_shape *s = &x->shape;
+    const int64_t size = (int64_t)tfd_dtype_size(x->dtype);
+    const int64_t bytes = tfd_tensor_elements(x) * size;
+    struct rolling r = {.rank = s->rank - 1, .dim = s->dim, .shift = shift};
+
+    if (!tfd_dtype_is_pod(x->dtype) || !tfd_lines_worth(bytes, bytes))
+        return false;
+    for (r.row = size; !shift[r.rank]; r.rank--)
+        r.row *= s->dim[r.rank];
+    r.by = r.row * shift[r.rank];
+    r.row *= s->dim[r.rank];
+    if (r.row > TFD_LINES_SIZE / 2)
+        return false;
+    r.x = tfd_tensor_data(x);
+    r.y = tfd_tensor_data(&k->out[0]);
+    tfd_kctx_parallel_bytes(k, bytes / r.row, (int)(2 * r.row), roll_rows, &r);
+    return true;
+}
+
 static enum tfd_code roll_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_tensor *x = &k->in[0];
@@ -104,6 +202,8 @@ static enum tfd_code roll_compute(struct tfd_kctx *k, struct tfd_status *st)
         return TFD_OK;
     }
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &x->shape, st));
+    if (roll_large(k, shift))
+        return TFD_OK;
     front = mask;
     do { /* all subsets of the mask */
         TFD_TRY(copy_pieces(k, shift, front, st));
