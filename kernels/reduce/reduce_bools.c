@@ -16,6 +16,7 @@
 
 #define BLOCK 4096 /* elements until it is asked whether they decide */
 #define BOOL_PS 50
+#define ROW 64 /* elements of a row of which a loop knows it */
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -104,6 +105,11 @@ typedef uint64_t word32 __attribute__((vector_size(32)));
         const tfd_bool *x = f->x;                                         \
         tfd_bool *y = f->y;                                               \
                                                                           \
+        if (f->length == ROW) {                                           \
+            for (int64_t r = begin; r < end; r++)                         \
+                y[r] = words_##id(x + r * ROW, ROW);                      \
+            return;                                                       \
+        }                                                                 \
         for (int64_t r = begin; r < end; r++)                             \
             y[r] = row_##id(x + r * f->length, f->length);                \
     }                                                                     \
