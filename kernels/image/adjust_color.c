@@ -5,6 +5,7 @@
  * The hue lies on a circle of six parts, each between two of the colours red,
  * yellow, green, cyan, blue and magenta.
  */
+#include "common/base/min.h"
 #include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
@@ -53,40 +54,12 @@ static enum tfd_code begin_adjusting(struct tfd_kctx *k, const char *what,
 
 /* ---- AdjustContrastv2 ---------------------------------------------------- */
 
-/* y[i] = a[i] + b[i] */
+/* y[i] = (a[i] + b[i]) + (c[i] + d[i]), or without c and d.  y may be a, and
+ * what the others have lies behind it. */
 struct sum {
-    const float *a, *b;
+    const float *a, *b, *c, *d;
     float *y;
 };
-
-TFD_SIMD_LOOP(sum)
-{
-    const struct sum *s = arg;
-    const float *a = s->a, *b = s->b;
-    float *y = s->y;
-
-    for (int64_t i = begin; i < end; i++)
-        y[i] = a[i] + b[i];
-}
-TFD_SIMD_CLONES(sum)
-
-/* The sum of each channel in the first pixel of y: the second half of the
- * pixels is added to the first, and so on, as TensorFlow adds them. */
-static void sum_pixels(const struct adjusting *a, const float *x, float *y)
-{
-    for (int64_t left = a->pixels; left > 1 || x != y; x = y) {
-        const int64_t half = left / 2 * a->channels;
-        const int64_t rest = (left - left / 2) * a->channels;
-        struct sum pair = {x, x + rest, y};
-
-        if (tfd_halted())
-            return;
-        sum(&pair, 0, half);
-        if (x != y)
-            memcpy(y + half, x + half, (size_t)(rest - half) * sizeof(*y));
-        left -= left / 2;
-    }
-}
 
 /*
  * The means of an image's channels, as many times as fit a place in the first
@@ -96,47 +69,152 @@ static void sum_pixels(const struct adjusting *a, const float *x, float *y)
 #define MEANS_MAX 256
 #define LINE_FLOATS 16
 
+/* y[i] = mean[i] + (x[i] - mean[i]) * by */
 struct away {
     const float *x, *mean;
     float *y;
     float by;
+    int64_t step; /* of the means */
 };
 
-TFD_SIMD_LOOP(put_away)
-{
-    const struct away *w = arg;
-    const float *x = w->x, *mean = w->mean;
-    const float by = w->by;
-    float *y = w->y;
+/* The vector at x. */
+#define AT(name, x) (*(lanes_##name *)(uintptr_t)(x))
 
-    for (int64_t i = begin; i < end; i++)
-        y[i] = mean[i] + (x[i] - mean[i]) * by;
+/* The loops over both in vectors of `bytes`: sum_name(), put_away_name(). */
+#define LOOPS(name, bytes)                                              \
+    typedef float lanes_##name __attribute__((                          \
+        vector_size(bytes), aligned(sizeof(float)), may_alias));        \
+    TFD_SIMD_LOOP(sum_##name)                                           \
+    {                                                                   \
+        const int64_t lanes = (bytes) / (int64_t)sizeof(float);         \
+        const struct sum *s = arg;                                      \
+        const float *a = s->a, *b = s->b, *c = s->c, *d = s->d;         \
+        float *y = s->y;                                                \
+        int64_t i = begin;                                              \
+                                                                        \
+        for (; !c && end - i >= lanes; i += lanes)                      \
+            AT(name, y + i) = AT(name, a + i) + AT(name, b + i);        \
+        for (; c && end - i >= lanes; i += lanes)                       \
+            AT(name, y + i) = (AT(name, a + i) + AT(name, b + i)) +     \
+                              (AT(name, c + i) + AT(name, d + i));      \
+        for (; i < end; i++)                                            \
+            y[i] = c ? (a[i] + b[i]) + (c[i] + d[i]) : a[i] + b[i];     \
+    }                                                                   \
+    TFD_SIMD_LOOP(put_away_##name)                                      \
+    {                                                                   \
+        const int64_t lanes = (bytes) / (int64_t)sizeof(float);         \
+        const struct away *w = arg;                                     \
+        const float *x = w->x;                                          \
+        const float by = w->by;                                         \
+        float *y = w->y;                                                \
+                                                                        \
+        for (int64_t i = begin; i < end && !tfd_halted();) {            \
+            const int64_t block = i / w->step * w->step;                \
+            const int64_t stop = tfd_min(end, block + w->step);         \
+            const float *m = w->mean;                                   \
+                                                                        \
+            for (; stop - i >= lanes; i += lanes)                       \
+                AT(name, y + i) =                                       \
+                    AT(name, m + (i - block)) +                         \
+                    (AT(name, x + i) - AT(name, m + (i - block))) * by; \
+            for (; i < stop; i++)                                       \
+                y[i] = m[i - block] + (x[i] - m[i - block]) * by;       \
+        }                                                               \
+    }
+
+LOOPS(plain, 32)
+TFD_SIMD_CLONES(sum_plain)
+TFD_SIMD_CLONES(put_away_plain)
+#if defined(__x86_64__)
+LOOPS(wide, 64)
+TFD_SIMD_COPY(sum_wide, , TFD_SIMD_AVX512)
+TFD_SIMD_COPY(put_away_wide, , TFD_SIMD_AVX512)
+#else
+#define sum_wide sum_plain
+#define put_away_wide put_away_plain
+#endif
+
+static void sum(struct sum *s, int64_t n)
+{
+    if (tfd_simd_has_avx512())
+        sum_wide(s, 0, n);
+    else
+        sum_plain(s, 0, n);
 }
-TFD_SIMD_CLONES(put_away)
+
+static void put_away(struct away *w, int64_t begin, int64_t end)
+{
+    if (tfd_simd_has_avx512())
+        put_away_wide(w, begin, end);
+    else
+        put_away_plain(w, begin, end);
+}
+
+/* The second half of `left` pixels to the first; of an odd number the one in
+ * the middle stays as it is. */
+static void add_half(const struct adjusting *a, const float *x, float *y,
+                     int64_t left)
+{
+    const int64_t half = left / 2 * a->channels;
+    const int64_t rest = (left - left / 2) * a->channels;
+    struct sum pair = {.a = x, .b = x + rest, .y = y};
+
+    sum(&pair, half);
+    if (x != y)
+        memcpy(y + half, x + half, (size_t)(rest - half) * sizeof(*y));
+}
+
+/* The same twice, with half the way through memory; `left` is at least 4.
+ * Returns how many are left. */
+static int64_t add_quarters(const struct adjusting *a, const float *x, float *y,
+                            int64_t left)
+{
+    const int64_t n = a->channels, half = left / 2, rest = left - half;
+    const int64_t quarter = rest / 2, last = rest - quarter;
+    struct sum four = {x, x + rest * n, x + last * n, x + (last + rest) * n, y};
+    const float *lone = x + half * n;
+
+    sum(&four, (quarter - left % 2) * n);
+    if (left % 2)
+        for (int64_t i = (quarter - 1) * n, c = 0; c < n; i++, c++)
+            y[i] = (x[i] + x[i + rest * n]) + lone[c];
+    if (rest % 2)
+        for (int64_t i = quarter * n; i < last * n; i++)
+            y[i] = x[i] + x[i + rest * n];
+    return last;
+}
+
+/* The sum of each channel in the first pixel of y: the second half of the
+ * pixels is added to the first, and so on, as TensorFlow adds them. */
+static void sum_pixels(const struct adjusting *a, const float *x, float *y)
+{
+    for (int64_t left = a->pixels; left > 1 || x != y; x = y) {
+        if (tfd_halted())
+            return;
+        if (left >= 4) {
+            left = add_quarters(a, x, y, left);
+        } else {
+            add_half(a, x, y, left);
+            left -= left / 2;
+        }
+    }
+}
 
 /* The means are where the first pixel comes, which is the last one done. */
 static void put_image(const struct adjusting *a, const float *x, float *y)
 {
     const int64_t size = a->pixels * a->channels;
     const int64_t line = LINE_FLOATS * a->channels;
-    const int64_t step =
-        line <= MEANS_MAX ? MEANS_MAX / line * line : a->channels;
-    struct away w = {.by = a->by, .mean = y};
+    struct away w = {.x = x, .y = y, .by = a->by, .mean = y};
     float means[MEANS_MAX];
 
-    if (step > a->channels) {
-        for (int64_t i = 0; i < step; i++)
+    w.step = line <= MEANS_MAX ? MEANS_MAX / line * line : a->channels;
+    if (w.step > a->channels) {
+        for (int64_t i = 0; i < w.step; i++)
             means[i] = i < a->channels ? y[i] : means[i - a->channels];
         w.mean = means;
     }
-    for (int64_t i = a->channels, to; i < size && !tfd_halted(); i = to) {
-        to = i < step ? step : i + step;
-        w.x = x + i;
-        w.y = y + i;
-        put_away(&w, 0, (size < to ? size : to) - i);
-    }
-    w.x = x;
-    w.y = y;
+    put_away(&w, a->channels, size);
     put_away(&w, 0, a->channels);
 }
 
