@@ -163,8 +163,57 @@ DIGAMMA_LOOP(TFD_UNARY_LOOP, DOUBLE, double)
 GAMMA2_LOOPS(TFD_BINARY_LOOP, DOUBLE, double)
 SLOPE_LOOP(TFD_BINARY_LOOP, FLOAT, float)
 SLOPE_LOOP(TFD_BINARY_LOOP, DOUBLE, double)
-REST_LOOPS(TFD_BINARY_WIDE, FLOAT, float)
-REST_LOOPS(TFD_BINARY_WIDE, DOUBLE, double)
+TFD_BINARY_WIDE(loop_mul_no_nan_FLOAT, float, float, mul_no_nan_FLOAT)
+TFD_BINARY_WIDE(loop_mul_no_nan_DOUBLE, double, double, mul_no_nan_DOUBLE)
+
+/* Compilers make of the selection a division whose load of b waits for a, and
+ * so for memory twice; what lies in a cache is a little quicker so. */
+#define FAR_SIZE (1 << 20)
+#if defined(__x86_64__)
+#define XDIVY_PAIRS(name, T, B)                                               \
+    TFD_BINARY_WIDE(each_xdivy_##name, T, T, xdivy_##name)                    \
+    typedef T lanes_##name                                                    \
+        __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));      \
+    typedef B bits_##name __attribute__((vector_size(64)));                   \
+    __attribute__((target(TFD_SIMD_AVX512))) static void pairs_xdivy_##name(  \
+        void *arg, int64_t begin, int64_t end)                                \
+    {                                                                         \
+        const struct tfd_row *r = arg;                                        \
+        const int64_t lanes = 64 / (int64_t)sizeof(T);                        \
+        const T *x = r->a, *divisor = r->b;                                   \
+        T *y = r->y;                                                          \
+        int64_t i = begin;                                                    \
+                                                                              \
+        for (; end - i >= lanes; i += lanes) {                                \
+            const lanes_##name a =                                            \
+                *(const lanes_##name *)(const void *)(x + i);                 \
+            lanes_##name b =                                                  \
+                *(const lanes_##name *)(const void *)(divisor + i);           \
+                                                                              \
+            __asm__("" : "+v"(b));                                            \
+            *(lanes_##name *)(void *)(y + i) =                                \
+                (lanes_##name)((bits_##name)(a / b) & (bits_##name)(a != 0)); \
+        }                                                                     \
+        each_xdivy_##name(arg, i, end);                                       \
+    }                                                                         \
+    static void loop_xdivy_##name(void *arg, int64_t begin, int64_t end)      \
+    {                                                                         \
+        const struct tfd_row *r = arg;                                        \
+                                                                              \
+        if (r->a_step && r->b_step &&                                         \
+            (end - begin) * (int64_t)sizeof(T) >= FAR_SIZE &&                 \
+            tfd_simd_has_avx512())                                            \
+            pairs_xdivy_##name(arg, begin, end);                              \
+        else                                                                  \
+            each_xdivy_##name(arg, begin, end);                               \
+    }
+
+XDIVY_PAIRS(FLOAT, float, int32_t)
+XDIVY_PAIRS(DOUBLE, double, int64_t)
+#else
+TFD_BINARY_WIDE(loop_xdivy_FLOAT, float, float, xdivy_FLOAT)
+TFD_BINARY_WIDE(loop_xdivy_DOUBLE, double, double, xdivy_DOUBLE)
+#endif
 NEXT_LOOP(TFD_BINARY_WIDE, FLOAT, float)
 NEXT_LOOP(TFD_BINARY_WIDE, DOUBLE, double)
 LOG_LOOPS(TFD_BINARY_LOOP, COMPLEX64, tfd_complex64)

@@ -104,6 +104,37 @@ static void test_every_length_and_alignment(void **state)
         check_lengths(binary[i]);
 }
 
+/* Of so many that they lie far away: a loop of its own. */
+#define FAR_COUNT ((1 << 18) + 21)
+
+static void test_far_quotients(void **state)
+{
+    static float x[FAR_COUNT], z[FAR_COUNT], q[FAR_COUNT];
+    static double wide_x[FAR_COUNT], wide_z[FAR_COUNT], wide_q[FAR_COUNT];
+    struct tfd_row row = {x, z, q, 1, 1, NULL, 0};
+    struct tfd_row wide = {wide_x, wide_z, wide_q, 1, 1, NULL, 0};
+
+    (void)state;
+    for (int i = 0; i < FAR_COUNT; i++) {
+        wide_x[i] = (double)(x[i] = values[i % TFD_COUNT(values)]);
+        z[i] = values[i / TFD_COUNT(values) % TFD_COUNT(values)];
+        wide_z[i] = (double)z[i];
+    }
+    tfd_registry_loop("Xdivy", TFD_FLOAT)(&row, 1, FAR_COUNT - 1);
+    tfd_registry_loop("Xdivy", TFD_DOUBLE)(&wide, 1, FAR_COUNT - 1);
+    for (int i = 0; i < FAR_COUNT; i++) {
+        const bool inside = i > 0 && i < FAR_COUNT - 1;
+        const float want = !inside || x[i] == 0 ? 0 : x[i] / z[i];
+        const double wide_want =
+            !inside || wide_x[i] == 0 ? 0 : wide_x[i] / wide_z[i];
+
+        assert_same("Xdivy", FAR_COUNT, i, q[i], want);
+        assert_true(isnan(wide_want) ? isnan(wide_q[i])
+                                     : memcmp(&wide_q[i], &wide_want,
+                                              sizeof(wide_want)) == 0);
+    }
+}
+
 /* One side is the same element again and again; but of SoftplusGrad, whose
  * operands are of one shape. */
 static void test_scalars_beside_vectors(void **state)
@@ -208,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_length_and_alignment),
+        cmocka_unit_test(test_far_quotients),
         cmocka_unit_test(test_scalars_beside_vectors),
         cmocka_unit_test(test_rare_arguments_disturb_nobody),
         cmocka_unit_test(test_complex_exponentials),
