@@ -38,10 +38,13 @@ struct factors {
     bool wide; /* numbers of rows are of 64 bits */
 };
 
-/* Rough nanoseconds of one matrix. */
-static int cost_of_square(int64_t n)
+/* Rough nanoseconds of one matrix: a fraction in the vectors of
+ * linalg_small.h. */
+static int cost_of_square(int64_t n, bool vectors)
 {
-    const double ns = 500 + (double)n * (double)n * (double)n;
+    const double cube = (double)n * (double)n * (double)n;
+    const double ns =
+        vectors && n <= TFD_LINALG_SMALL_MAX ? 300 + cube / 5 : 500 + cube;
 
     return ns < INT32_MAX ? (int)ns : INT32_MAX;
 }
@@ -167,7 +170,7 @@ static enum tfd_code lu_compute(struct tfd_kctx *k, struct tfd_status *st)
     f.p = tfd_tensor_data(&k->out[1]);
     if (tfd_tensor_elements(&k->in[0]) == 0)
         return TFD_OK;
-    return tfd_kctx_try(k, tfd_linalg_matrices(s), cost_of_square(f.n),
+    return tfd_kctx_try(k, tfd_linalg_matrices(s), cost_of_square(f.n, true),
                         loops[k->in[0].dtype], &f, st);
 }
 
@@ -250,7 +253,7 @@ static enum tfd_code cholesky_grad_compute(struct tfd_kctx *k,
     f.y = tfd_tensor_data(&k->out[0]);
     if (tfd_tensor_elements(&k->in[0]) == 0)
         return TFD_OK;
-    return tfd_kctx_try(k, tfd_linalg_matrices(s), cost_of_square(f.n),
+    return tfd_kctx_try(k, tfd_linalg_matrices(s), cost_of_square(f.n, true),
                         k->in[0].dtype == TFD_FLOAT ? cholesky_grad_s
                                                     : cholesky_grad_d,
                         &f, st);
@@ -301,7 +304,7 @@ static enum tfd_code eigen_rows_compute(struct tfd_kctx *k,
     e.l.a = tfd_tensor_data(&k->in[0]);
     e.l.out[0] = tfd_tensor_data(&k->out[0]);
     if (tfd_tensor_elements(&k->out[0]) > 0)
-        tfd_kctx_parallel(k, tfd_linalg_matrices(s), cost_of_square(e.n),
+        tfd_kctx_parallel(k, tfd_linalg_matrices(s), cost_of_square(e.n, false),
                           eigen_rows, &e);
     if (e.l.failed == TFD_LINALG_MEMORY)
         return no_room((int)e.n, st);
