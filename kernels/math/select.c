@@ -182,8 +182,9 @@ static void run_select_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* A nearest cache holds it, both its sides, and both of the next. */
-#define PAST_BLOCK_SIZE 4096
+/* A nearest cache holds it, both its sides, and both of the next; of larger
+ * ones memory is read and written by turns. */
+#define PAST_BLOCK_SIZE 2048
 
 /* One row of all, past the caches: block by block (lines.h). */
 static void choose_past(void *arg, int64_t begin, int64_t end)
