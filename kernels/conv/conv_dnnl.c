@@ -6,7 +6,8 @@
  * gradient by w sums over images: each thread's share of them is one call, and
  * the sums are added.  Shares are of one size but for the last.
  *
- * A batch of fewer images than threads goes by bands of rows (conv_bands.c).
+ * A batch of fewer images than threads goes by bands of rows (conv_bands.c),
+ * of which each is a share where sums are shared.
  * All this holds for volumes, which are cut into bands of planes.
  */
 #include "kernels/conv/conv_dnnl.h"
@@ -26,18 +27,20 @@
 #define IMAGE_MIN 100000
 /* Channels of x below which its gradient by windows with steps is slow. */
 #define CHANNELS_MIN 16
-/* Threads that products of floats take to be as quick as a primitive is on one;
- * they use as many as there are. */
-#define PRODUCTS_THREADS 4
 #define PRODUCTS_PER_NS 80
+/* Pixels of y for which its bands have sums of the gradient by w of their own:
+ * adding those is little beside them. */
+#define BANDED_PIXELS_MIN 1024
 
 struct work {
     const struct tfd_conv *c;
     const struct tfd_conv_primitive *whole, *rest;
-    void *packed;                   /* forward, input: w */
-    float *sums;                    /* filter: see sum_of() */
-    int64_t each, shares, elements; /* filter */
-    int failed;                     /* atomic */
+    void *packed;                                  /* forward, input: w */
+    float *sums;                                   /* filter: see sum_of() */
+    int64_t each, shares, elements;                /* filter */
+    struct tfd_conv_band band[TFD_CONV_BANDS_MAX]; /* filter, of an image */
+    int64_t bands;                                 /* or 0 */
+    int failed;                                    /* atomic */
 };
 
 /* Image i of x, and of y. */
@@ -126,25 +129,24 @@ static void images(void *arg, int64_t begin, int64_t end)
 }
 
 static bool by_image(struct tfd_kctx *k, enum tfd_conv_kind kind,
-                     struct work *w)
+                     const struct tfd_conv *c)
 {
+    struct work w = {.c = c, .whole = acquire(kind, c, 1)};
     struct tfd_buffer *packed;
     bool done;
 
-    w->whole = acquire(kind, w->c, 1);
-    if (!w->whole)
+    if (!w.whole)
         return false;
-    packed = tfd_buffer_new(tfd_conv_primitive_packed(w->whole));
-    done =
-        packed && tfd_conv_primitive_reorder(w->whole, w->c->w, packed->data);
+    packed = tfd_buffer_new(tfd_conv_primitive_packed(w.whole));
+    done = packed && tfd_conv_primitive_reorder(w.whole, c->w, packed->data);
     if (done) {
-        w->packed = packed->data;
-        tfd_kctx_parallel(k, w->c->batch,
-                          cost_of_products(tfd_conv_products(w->c)), images, w);
-        done = !w->failed;
+        w.packed = packed->data;
+        tfd_kctx_parallel(k, c->batch, cost_of_products(tfd_conv_products(c)),
+                          images, &w);
+        done = !w.failed;
     }
     tfd_buffer_unref(packed);
-    tfd_conv_primitives_release(w->whole);
+    tfd_conv_primitives_release(w.whole);
     return done;
 }
 
@@ -160,17 +162,37 @@ static float *sum_of(const struct work *w, int64_t share)
                : w->sums + (share - (narrow ? 0 : 1)) * w->elements;
 }
 
+/* What of x and y a share begins with, and the code for it. */
+struct share {
+    const struct tfd_conv_primitive *primitive;
+    void *x, *y;
+};
+
+static struct share share_of(const struct work *w, int64_t share)
+{
+    const bool last = share == w->shares - 1;
+    const int64_t first = share * w->each;
+
+    if (w->bands) {
+        const struct tfd_conv_band *b = &w->band[share % w->bands];
+        const int64_t image = share / w->bands;
+
+        return (struct share){b->primitive, tfd_conv_band_x(w->c, b, image),
+                              tfd_conv_band_y(w->c, b, image)};
+    }
+    return (struct share){last ? w->rest : w->whole, image_in(w->c, first),
+                          image_out(w->c, first)};
+}
+
 static bool one_share(const struct work *w, int64_t share)
 {
-    const struct tfd_conv *c = w->c;
-    const bool last = share == w->shares - 1;
-    const struct tfd_conv_primitive *p = last ? w->rest : w->whole;
-    const int64_t first = share * w->each;
-    struct tfd_buffer *packed = tfd_buffer_new(tfd_conv_primitive_packed(p));
-    bool done = packed &&
-                tfd_conv_primitive_run(p, image_in(c, first), packed->data,
-                                       image_out(c, first), 1) &&
-                tfd_conv_primitive_reorder(p, packed->data, sum_of(w, share));
+    const struct share s = share_of(w, share);
+    struct tfd_buffer *packed =
+        tfd_buffer_new(tfd_conv_primitive_packed(s.primitive));
+    bool done =
+        packed &&
+        tfd_conv_primitive_run(s.primitive, s.x, packed->data, s.y, 1) &&
+        tfd_conv_primitive_reorder(s.primitive, packed->data, sum_of(w, share));
 
     tfd_buffer_unref(packed);
     return done;
@@ -206,9 +228,10 @@ static bool sum_shares(struct tfd_kctx *k, struct work *w)
     if (!sums)
         return false;
     w->sums = sums->data;
-    tfd_kctx_parallel(
-        k, w->shares,
-        cost_of_products(tfd_conv_products(w->c) * (double)w->each), shares, w);
+    tfd_kctx_parallel(k, w->shares,
+                      cost_of_products(tfd_conv_products(w->c) *
+                                       (double)w->c->batch / (double)w->shares),
+                      shares, w);
     if (!w->failed && w->shares > 1)
         tfd_kctx_parallel(k, w->elements, 1, add_shares, w);
     if (!w->failed && narrow)
@@ -217,39 +240,120 @@ static bool sum_shares(struct tfd_kctx *k, struct work *w)
     return !w->failed;
 }
 
-static bool by_share(struct tfd_kctx *k, struct work *w)
+static int64_t numbers_of_filter(const struct tfd_conv *c)
 {
-    const struct tfd_conv *c = w->c;
+    return (c->plane.size ? c->plane.size : 1) * c->row.size * c->column.size *
+           c->in_channels * c->out_channels;
+}
+
+static bool by_share(struct tfd_kctx *k, const struct tfd_conv *c)
+{
+    struct work w = {.c = c, .elements = numbers_of_filter(c)};
     const int64_t threads = threads_of(k) > 1 ? threads_of(k) : 1;
     bool done;
 
-    w->each = (c->batch + threads - 1) / threads;
-    w->shares = (c->batch + w->each - 1) / w->each;
-    w->elements = (c->plane.size ? c->plane.size : 1) * c->row.size *
-                  c->column.size * c->in_channels * c->out_channels;
-    w->whole = acquire(TFD_CONV_FILTER, c, w->each);
-    w->rest = acquire(TFD_CONV_FILTER, c, c->batch - (w->shares - 1) * w->each);
-    done = w->whole && w->rest && sum_shares(k, w);
-    tfd_conv_primitives_release(w->whole);
-    tfd_conv_primitives_release(w->rest);
+    w.each = (c->batch + threads - 1) / threads;
+    w.shares = (c->batch + w.each - 1) / w.each;
+    w.whole = acquire(TFD_CONV_FILTER, c, w.each);
+    w.rest = acquire(TFD_CONV_FILTER, c, c->batch - (w.shares - 1) * w.each);
+    done = w.whole && w.rest && sum_shares(k, &w);
+    tfd_conv_primitives_release(w.whole);
+    tfd_conv_primitives_release(w.rest);
     return done;
+}
+
+/* Each band has a sum of its own. */
+static bool by_band(struct tfd_kctx *k, const struct tfd_conv *c)
+{
+    struct work w = {.c = c, .elements = numbers_of_filter(c)};
+    bool done;
+
+    if (tfd_conv_planes_out(c) * c->row.out * c->column.out < BANDED_PIXELS_MIN)
+        return false;
+    w.bands = tfd_conv_bands_of(k, TFD_CONV_FILTER, c, w.band);
+    w.shares = c->batch * w.bands;
+    done = w.bands > 0 && sum_shares(k, &w);
+    tfd_conv_bands_release(w.band, w.bands);
+    return done;
+}
+
+/* Windows over y that see what saw an element of x. */
+static struct tfd_window_side turned(const struct tfd_window_side *s)
+{
+    struct tfd_window_side side = *s;
+
+    if (s->size == 0)
+        return side;
+    side.in = s->out;
+    side.out = s->in;
+    side.before = (s->size - 1) * s->dilation - s->before;
+    return side;
+}
+
+/* The elements of w in reverse, and its channels exchanged. */
+static void turn_narrow(const struct tfd_conv *c, uint16_t *to)
+{
+    const int64_t in = c->in_channels, out = c->out_channels;
+    const uint16_t *from = c->w;
+
+    for (int64_t i = numbers_of_filter(c) / in / out - 1; i >= 0;
+         i--, to += in * out)
+        for (int64_t x = 0; x < in; x++)
+            for (int64_t y = 0; y < out; y++)
+                to[y * in + x] = from[(i * in + x) * out + y];
+}
+
+/* The gradient by x of windows that move by one is a convolution of y, whose
+ * bands may be shorter.  Of bfloat16: whoever has floats has turned them. */
+static bool by_turning(struct tfd_kctx *k, const struct tfd_conv *c)
+{
+    struct tfd_conv f = *c;
+    struct tfd_buffer *b;
+    bool done;
+
+    if (c->dtype != TFD_BFLOAT16 || c->plane.stride > 1 || c->row.stride > 1 ||
+        c->column.stride > 1 ||
+        tfd_conv_products(c) < 2 * TFD_CONV_BAND_PRODUCTS)
+        return false;
+    b = tfd_buffer_new((size_t)numbers_of_filter(c) * sizeof(uint16_t));
+    if (!b)
+        return false;
+    turn_narrow(c, b->data);
+    f.plane = turned(&c->plane);
+    f.row = turned(&c->row);
+    f.column = turned(&c->column);
+    f.in_channels = c->out_channels;
+    f.out_channels = c->in_channels;
+    f.x = c->y;
+    f.w = b->data;
+    f.y = c->x;
+    done = tfd_conv_bands(k, TFD_CONV_FORWARD, &f);
+    tfd_buffer_unref(b);
+    return done;
+}
+
+static bool by_few_images(struct tfd_kctx *k, enum tfd_conv_kind kind,
+                          const struct tfd_conv *c)
+{
+    if (kind == TFD_CONV_FILTER)
+        return by_band(k, c);
+    return tfd_conv_bands(k, kind, c) ||
+           (kind == TFD_CONV_INPUT && by_turning(k, c));
 }
 
 bool tfd_conv_dnnl(struct tfd_kctx *k, enum tfd_conv_kind kind,
                    const struct tfd_conv *c)
 {
-    struct work w = {.c = c};
-
     if (!is_wanted(kind, c))
         return false;
     if (c->batch < threads_of(k)) {
-        if (kind != TFD_CONV_FILTER && tfd_conv_bands(k, kind, c))
+        if (by_few_images(k, kind, c))
             return true;
         if (c->dtype == TFD_FLOAT &&
-            c->batch * PRODUCTS_THREADS < threads_of(k))
+            c->batch * TFD_CONV_PRODUCTS_THREADS < threads_of(k))
             return false;
     }
-    return kind == TFD_CONV_FILTER ? by_share(k, &w) : by_image(k, kind, &w);
+    return kind == TFD_CONV_FILTER ? by_share(k, c) : by_image(k, kind, c);
 }
 
 static const struct tfd_tensor *tensor_of(const struct tfd_kctx *k,

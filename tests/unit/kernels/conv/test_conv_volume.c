@@ -82,6 +82,16 @@ static const struct shape {
      1,
      16,
      48},
+    {"few planes",
+     {{4, 4, 3, 1, 1, 1}, {20, 20, 3, 1, 1, 1}, {21, 21, 3, 1, 1, 1}},
+     1,
+     16,
+     16},
+    {"few planes, stride",
+     {{9, 5, 4, 2, 1, 2}, {20, 20, 3, 1, 1, 1}, {43, 21, 3, 2, 1, 0}},
+     1,
+     16,
+     32},
     {"point",
      {{5, 5, 1, 1, 1, 0}, {6, 6, 1, 1, 1, 0}, {7, 7, 1, 1, 1, 0}},
      2,
@@ -338,18 +348,25 @@ static void test_results_of_loops(void **state)
 
 /* ---- Who computes -------------------------------------------------------- */
 
+static const struct shape *shape_of(const char *name)
+{
+    const struct shape *s = shapes;
+
+    while (strcmp(s->name, name) != 0)
+        s++;
+    return s;
+}
+
 /* Whether oneDNN does, and what. */
 static bool is_taken(const char *name, int kind, size_t runtime)
 {
-    const struct shape *s = shapes;
+    const struct shape *s = shape_of(name);
     struct tfd_kctx k = {.rt = threads[runtime] ? &runtimes[runtime] : NULL};
     struct operands o;
     struct tfd_conv c;
     struct numbers n;
     bool taken;
 
-    while (strcmp(s->name, name) != 0)
-        s++;
     n = numbers_of(s);
     o = operands_of(s, TFD_FLOAT, &n, results[kind]);
     c = (struct tfd_conv){TFD_FLOAT,       s->side[0], s->side[1],
@@ -385,7 +402,41 @@ static void test_what_onednn_is_given(void **state)
     assert_true(is_taken("long", TFD_CONV_FORWARD, 1));
     assert_true(is_taken("long", TFD_CONV_INPUT, 1));
     assert_true(is_taken("long, stride", TFD_CONV_FORWARD, 1));
-    assert_false(is_taken("long", TFD_CONV_FILTER, 1));
+    for (int kind = TFD_CONV_FORWARD; kind <= TFD_CONV_FILTER; kind++)
+        assert_true(is_taken("few planes", kind, 0));
+    assert_true(is_taken("few planes", TFD_CONV_FORWARD, 1));
+    assert_false(is_taken("few planes", TFD_CONV_INPUT, 1));
+    assert_true(is_taken("few planes", TFD_CONV_FILTER, 1));
+}
+
+/* However many share it, but for the gradient by w, whose sums are parted. */
+static void check_bits(const struct shape *s, int kind)
+{
+    const int result = results[kind];
+    struct numbers n = numbers_of(s);
+    struct operands one = operands_of(s, TFD_FLOAT, &n, result);
+    struct operands two = operands_of(s, TFD_FLOAT, &n, result);
+    struct tfd_kctx alone = {0}, shared = {.rt = &runtimes[0]};
+
+    assert_int_equal(functions[kind](&alone, &one.c, NULL), TFD_OK);
+    assert_int_equal(functions[kind](&shared, &two.c, NULL), TFD_OK);
+    if (memcmp(one.bytes[result], two.bytes[result], one.size[result]) != 0)
+        fail_msg("%s, kind %d", s->name, kind);
+    let_go(&one);
+    let_go(&two);
+    forget(&n);
+}
+
+static void test_same_bits(void **state)
+{
+    (void)state;
+    if (!tfd_dnnl_has_primitives())
+        skip();
+    for (int kind = TFD_CONV_FORWARD; kind <= TFD_CONV_INPUT; kind++) {
+        check_bits(shape_of("long"), kind);
+        check_bits(shape_of("few planes"), kind);
+        check_bits(shape_of("few planes, stride"), kind);
+    }
 }
 
 int main(void)
@@ -393,6 +444,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_of_loops),
         cmocka_unit_test(test_what_onednn_is_given),
+        cmocka_unit_test(test_same_bits),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
