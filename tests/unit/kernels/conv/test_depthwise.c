@@ -128,10 +128,11 @@ static void test_a_large_filter(void **state)
 
 /* ---- Gradients ----------------------------------------------------------- */
 
-/* Of y = x * w with SAME padding. */
+/* Of y = x * w with SAME padding, or so much on each side. */
 struct sizes {
     const char *type;
     int batch, rows, columns, channels, multiplier, size, stride, dilation;
+    int padding;
 };
 
 struct side {
@@ -145,15 +146,19 @@ JUDGE static struct side side_of(int in, const struct sizes *s)
     const int padding = (side.out - 1) * s->stride + window - in;
 
     side.before = padding > 0 ? padding / 2 : 0;
+    if (s->padding) {
+        side.before = s->padding;
+        side.out = (in + 2 * s->padding - window) / s->stride + 1;
+    }
     return side;
 }
 
 #define VALUES_MAX 20000
 
-static int dx[VALUES_MAX], dw[VALUES_MAX];
+static int dx[VALUES_MAX], dw[VALUES_MAX], product[VALUES_MAX];
 
-/* Both from x and w as X and W give them, and from dy as W does. */
-JUDGE static void plain_gradients(const struct sizes *s)
+/* From x and w as X and W give them, and from dy as W does. */
+JUDGE static void plain_loops(const struct sizes *s)
 {
     const struct side row = side_of(s->rows, s);
     const struct side column = side_of(s->columns, s);
@@ -162,6 +167,7 @@ JUDGE static void plain_gradients(const struct sizes *s)
 
     memset(dx, 0, sizeof(dx));
     memset(dw, 0, sizeof(dw));
+    memset(product, 0, sizeof(product));
     for (int i = 0; i < s->batch * pixels * s->size * s->size * all; i++) {
         const int c = i % all, tap = i / all % (s->size * s->size);
         const int pixel = i / all / s->size / s->size;
@@ -173,11 +179,13 @@ JUDGE static void plain_gradients(const struct sizes *s)
             ((pixel / pixels * s->rows + y) * s->columns + x) * s->channels +
             c / s->multiplier;
         const int dy = (pixel * all + c) % 5 - 2;
+        const int by = (tap * all + c) % 5 - 2;
 
         if (y < 0 || y >= s->rows || x < 0 || x >= s->columns)
             continue;
-        dx[at] += dy * ((tap * all + c) % 5 - 2);
+        dx[at] += dy * by;
         dw[tap * all + c] += dy * (at % 7 - 3);
+        product[pixel * all + c] += by * (at % 7 - 3);
     }
 }
 
@@ -191,43 +199,73 @@ static void put_values(char *to, size_t room, const char *shape,
     assert_true(used < room);
 }
 
+static void put_attrs(char *to, size_t room, const struct sizes *s)
+{
+    const int used =
+        snprintf(to, room, "strides=1,%d,%d,1 dilations=1,%d,%d,1 ", s->stride,
+                 s->stride, s->dilation, s->dilation);
+
+    if (s->padding)
+        snprintf(to + used, room - (size_t)used,
+                 "padding=EXPLICIT explicit_paddings=0,0,%d,%d,%d,%d,0,0",
+                 s->padding, s->padding, s->padding, s->padding);
+    else
+        snprintf(to + used, room - (size_t)used, "padding=SAME");
+}
+
+/* What cases are made of. */
+struct texts {
+    char attrs[140], x[80], w[80], dy[80], x_shape[40], w_shape[40];
+    char y_shape[40], x_sizes[60], w_sizes[60], want[VALUES_MAX * 6];
+};
+
+static void put_texts(const struct sizes *s, struct texts *t)
+{
+    put_attrs(t->attrs, sizeof(t->attrs), s);
+    snprintf(t->x_shape, sizeof(t->x_shape), "%s[%d,%d,%d,%d]", s->type,
+             s->batch, s->rows, s->columns, s->channels);
+    snprintf(t->w_shape, sizeof(t->w_shape), "%s[%d,%d,%d,%d]", s->type,
+             s->size, s->size, s->channels, s->multiplier);
+    snprintf(t->y_shape, sizeof(t->y_shape), "%s[%d,%d,%d,%d]", s->type,
+             s->batch, side_of(s->rows, s).out, side_of(s->columns, s).out,
+             s->channels * s->multiplier);
+    snprintf(t->x, sizeof(t->x), "%s " X, t->x_shape);
+    snprintf(t->w, sizeof(t->w), "%s " W, t->w_shape);
+    snprintf(t->dy, sizeof(t->dy), "%s " W, t->y_shape);
+    snprintf(t->x_sizes, sizeof(t->x_sizes), "int32[4] %d %d %d %d", s->batch,
+             s->rows, s->columns, s->channels);
+    snprintf(t->w_sizes, sizeof(t->w_sizes), "int32[4] %d %d %d %d", s->size,
+             s->size, s->channels, s->multiplier);
+}
+
 static void check_gradients(const struct sizes *s)
 {
-    static char want[VALUES_MAX * 6];
-    char attrs[100], x[80], w[80], dy[80], x_shape[40], w_shape[40];
-    char x_sizes[60], w_sizes[60];
-    const struct krig_case cases[] = {
-        {"DepthwiseConv2dNativeBackpropInput", attrs, {x_sizes, w, dy}, {want}},
+    static struct texts t;
+    static const struct krig_case cases[] = {
+        {"DepthwiseConv2dNativeBackpropInput",
+         t.attrs,
+         {t.x_sizes, t.w, t.dy},
+         {t.want}},
         {"DepthwiseConv2dNativeBackpropFilter",
-         attrs,
-         {x, w_sizes, dy},
-         {want}},
+         t.attrs,
+         {t.x, t.w_sizes, t.dy},
+         {t.want}},
+        {"DepthwiseConv2dNative", t.attrs, {t.x, t.w}, {t.want}},
     };
     const int xs = s->batch * s->rows * s->columns * s->channels;
     const int ws = s->size * s->size * s->channels * s->multiplier;
+    const int ys = s->batch * side_of(s->rows, s).out *
+                   side_of(s->columns, s).out * s->channels * s->multiplier;
 
-    assert_true(xs <= VALUES_MAX && ws <= VALUES_MAX);
-    snprintf(attrs, sizeof(attrs),
-             "strides=1,%d,%d,1 dilations=1,%d,%d,1 padding=SAME", s->stride,
-             s->stride, s->dilation, s->dilation);
-    snprintf(x_shape, sizeof(x_shape), "%s[%d,%d,%d,%d]", s->type, s->batch,
-             s->rows, s->columns, s->channels);
-    snprintf(w_shape, sizeof(w_shape), "%s[%d,%d,%d,%d]", s->type, s->size,
-             s->size, s->channels, s->multiplier);
-    snprintf(x, sizeof(x), "%s " X, x_shape);
-    snprintf(w, sizeof(w), "%s " W, w_shape);
-    snprintf(dy, sizeof(dy), "%s[%d,%d,%d,%d] " W, s->type, s->batch,
-             side_of(s->rows, s).out, side_of(s->columns, s).out,
-             s->channels * s->multiplier);
-    snprintf(x_sizes, sizeof(x_sizes), "int32[4] %d %d %d %d", s->batch,
-             s->rows, s->columns, s->channels);
-    snprintf(w_sizes, sizeof(w_sizes), "int32[4] %d %d %d %d", s->size, s->size,
-             s->channels, s->multiplier);
-    plain_gradients(s);
-    put_values(want, sizeof(want), x_shape, dx, xs);
+    assert_true(xs <= VALUES_MAX && ws <= VALUES_MAX && ys <= VALUES_MAX);
+    put_texts(s, &t);
+    plain_loops(s);
+    put_values(t.want, sizeof(t.want), t.x_shape, dx, xs);
     krig_check(&cases[0]);
-    put_values(want, sizeof(want), w_shape, dw, ws);
+    put_values(t.want, sizeof(t.want), t.w_shape, dw, ws);
     krig_check(&cases[1]);
+    put_values(t.want, sizeof(t.want), t.y_shape, product, ys);
+    krig_check(&cases[2]);
 }
 
 static void test_gradients_of_every_number_of_channels(void **state)
@@ -235,12 +273,12 @@ static void test_gradients_of_every_number_of_channels(void **state)
     (void)state;
     for (int channels = 1; channels <= CHANNELS_MAX; channels++) {
         check_gradients(
-            &(struct sizes){"float", 2, 3, 5, channels, 1, 3, 1, 1});
+            &(struct sizes){"float", 2, 3, 5, channels, 1, 3, 1, 1, 0});
         check_gradients(
-            &(struct sizes){"bfloat16", 2, 3, 5, channels, 1, 3, 1, 1});
+            &(struct sizes){"bfloat16", 2, 3, 5, channels, 1, 3, 1, 1, 0});
         if (channels < 20)
             check_gradients(
-                &(struct sizes){"double", 1, 4, 6, channels, 1, 3, 1, 1});
+                &(struct sizes){"double", 1, 4, 6, channels, 1, 3, 1, 1, 0});
     }
 }
 
@@ -253,11 +291,31 @@ static void test_gradients_of_every_window(void **state)
                  dilation++)
                 for (int columns = 1; columns <= 9; columns += 2) {
                     check_gradients(&(struct sizes){"float", 1, 5, columns, 21,
-                                                    1, size, stride, dilation});
+                                                    1, size, stride, dilation,
+                                                    0});
                     check_gradients(&(struct sizes){"bfloat16", 1, 3, columns,
                                                     33, 1, size, stride,
-                                                    dilation});
+                                                    dilation, 0});
                 }
+}
+
+/* At the borders no tap of a window meets x. */
+static void test_windows_in_the_padding(void **state)
+{
+    static const char *const types[] = {"float", "bfloat16"};
+
+    (void)state;
+    for (int i = 0; i < TFD_COUNT(types); i++)
+        for (int size = 1; size <= 3; size++)
+            for (int stride = 1; stride <= 3; stride++)
+                for (int channels = 1; channels <= 49; channels += 16)
+                    for (int padding = size; padding <= size + 5; padding++)
+                        check_gradients(&(struct sizes){types[i], 1, 3, 7,
+                                                        channels, 1, size,
+                                                        stride, 1, padding});
+    for (int multiplier = 1; multiplier <= 2; multiplier++)
+        check_gradients(
+            &(struct sizes){"float", 2, 1, 1, 17, multiplier, 3, 1, 2, 9});
 }
 
 /* Rows that are added up in parts, several filters a channel, and more taps
@@ -265,12 +323,12 @@ static void test_gradients_of_every_window(void **state)
 static void test_gradients_of_other_sizes(void **state)
 {
     static const struct sizes sizes[] = {
-        {"float", 1, 16, 4, 5, 1, 3, 1, 1},
-        {"float", 3, 37, 5, 17, 1, 3, 1, 1},
-        {"double", 2, 130, 3, 9, 1, 3, 2, 1},
-        {"float", 2, 5, 4, 3, 2, 3, 1, 1},
-        {"double", 1, 5, 4, 3, 3, 2, 2, 1},
-        {"float", 1, 12, 12, 5, 1, 12, 1, 1},
+        {"float", 1, 16, 4, 5, 1, 3, 1, 1, 0},
+        {"float", 3, 37, 5, 17, 1, 3, 1, 1, 0},
+        {"double", 2, 130, 3, 9, 1, 3, 2, 1, 0},
+        {"float", 2, 5, 4, 3, 2, 3, 1, 1, 0},
+        {"double", 1, 5, 4, 3, 3, 2, 2, 1, 0},
+        {"float", 1, 12, 12, 5, 1, 12, 1, 1, 0},
     };
 
     (void)state;
@@ -349,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_gradients_of_every_number_of_channels),
         cmocka_unit_test(test_gradients_of_every_window),
+        cmocka_unit_test(test_windows_in_the_padding),
         cmocka_unit_test(test_gradients_of_other_sizes),
         cmocka_unit_test(test_gradients_refused),
     };
