@@ -20,6 +20,9 @@
 #define DIMS_MAX (TFD_FFT_AXES - 1)
 /* So many bytes a thread, in and out. */
 #define ITEMS_SIZE (256 << 10)
+/* So many items a thread are shared as such. */
+#define ITEMS_A_THREAD 2
+#define NUMBERS_PER_NS 1.5
 
 enum form { COMPLEX, TO_HALF, FROM_HALF };
 
@@ -137,24 +140,12 @@ static void axes_of(const struct tfd_shape *s, int dims, int64_t *size)
     }
 }
 
-static struct tfd_fft_side side_of(void *data, const int64_t *size,
-                                   enum tfd_fft_kind kind)
-{
-    struct tfd_fft_side s = {.data = data, .kind = kind};
-    int64_t stride = 1;
-
-    for (int i = TFD_FFT_AXES - 1; i >= 0; i--) {
-        s.stride[i] = stride;
-        stride *= size[i];
-    }
-    return s;
-}
-
 /* What is transformed at once: some of the first axis. */
 struct work {
-    struct tfd_kctx *k;
+    struct tfd_kctx *k; /* whose threads share lines */
     const struct transform *t;
     const int64_t *length;
+    enum tfd_dtype dtype; /* of the input */
     struct tfd_fft_side in, out;
     struct tfd_fft_side halves; /* before they become real */
     struct tfd_fft_lines lines;
@@ -198,18 +189,21 @@ static enum tfd_code run_from_half(struct work *w, struct tfd_status *st)
     return tfd_fft_lines_run(w->k, l, st);
 }
 
+static int threads_of(const struct tfd_kctx *k)
+{
+    return k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 0;
+}
+
 /* How many of the first axis go through all others before the next do: what
  * one axis has written is in the cache when the next reads it. */
 static int64_t items_at_once(const struct work *w)
 {
-    struct tfd_rt *rt = w->k->rt;
-    const int64_t threads = rt ? tfd_pool_threads(tfd_rt_pool(rt)) + 1 : 1;
     const int64_t number = w->lines.is_double ? 16 : 8;
     const int64_t size = number * (w->in.stride[0] + w->out.stride[0]);
 
     if (w->t->dims == 1)
         return w->lines.count[0];
-    return 1 + threads * ITEMS_SIZE / size;
+    return 1 + (int64_t)(threads_of(w->k) + 1) * ITEMS_SIZE / size;
 }
 
 /* The side `count` items on. */
@@ -222,49 +216,82 @@ static void move_side(const struct work *w, int64_t count,
     side->data = (char *)side->data + count * side->stride[0] * size;
 }
 
-static enum tfd_code run_items(struct work *w, int64_t at_once,
+/* Memory for the halves of so many items, where an axis more follows them. */
+static enum tfd_code make_halves(struct work *w, int64_t items,
+                                 struct tfd_tensor *halves,
+                                 struct tfd_status *st)
+{
+    const int64_t *n = w->lines.count;
+    const int64_t size[TFD_FFT_AXES] = {items, n[1], n[2], n[3]};
+    struct tfd_shape shape;
+
+    if (w->t->form != FROM_HALF || w->t->dims == 1)
+        return TFD_OK;
+    TFD_TRY(tfd_shape_make(&shape, size, TFD_FFT_AXES, st));
+    TFD_TRY(tfd_tensor_new(halves, w->dtype, &shape, st));
+    w->halves = tfd_fft_side(tfd_tensor_data(halves), size, TFD_FFT_COMPLEX);
+    return TFD_OK;
+}
+
+/* Items [begin, end) of arg, a struct work of all. */
+static enum tfd_code run_items(void *arg, int64_t begin, int64_t end,
                                struct tfd_status *st)
 {
-    const int64_t count = w->lines.count[0];
+    struct work w = *(const struct work *)arg;
+    const int64_t most = items_at_once(&w);
+    const int64_t at_once = most < end - begin ? most : end - begin;
+    struct tfd_tensor halves = TFD_TENSOR_INIT;
+    enum tfd_code rc = make_halves(&w, at_once, &halves, st);
 
-    for (int64_t i = 0; i < count; i += at_once) {
-        w->lines.count[0] = at_once < count - i ? at_once : count - i;
-        if (w->t->form == FROM_HALF)
-            TFD_TRY(run_from_half(w, st));
-        else
-            TFD_TRY(run_forward(w, st));
-        move_side(w, w->lines.count[0], &w->in);
-        move_side(w, w->lines.count[0], &w->out);
+    for (w.lines.count[0] = begin; rc == TFD_OK && begin < end;
+         begin += at_once) {
+        move_side(&w, w.lines.count[0], &w.in);
+        move_side(&w, w.lines.count[0], &w.out);
+        w.lines.count[0] = at_once < end - begin ? at_once : end - begin;
+        rc = w.t->form == FROM_HALF ? run_from_half(&w, st)
+                                    : run_forward(&w, st);
     }
-    return TFD_OK;
+    tfd_tensor_unref(&halves);
+    return rc;
+}
+
+/* Nanoseconds, about, of an item along all axes; 0: threads share lines, as an
+ * axis has too few of an item for all lanes, or there are too few items. */
+static int cost_of_item(const struct work *w)
+{
+    const int64_t *count = w->lines.count;
+    const int64_t numbers = count[1] * count[2] * count[3];
+
+    if (w->t->dims == 1 || threads_of(w->k) < 2 ||
+        count[0] < ITEMS_A_THREAD * threads_of(w->k))
+        return 0;
+    for (int i = 1; i <= w->t->dims; i++)
+        if (numbers / count[TFD_FFT_AXES - i] < TFD_FFT_LANES_MAX)
+            return 0;
+    return numbers < INT32_MAX ? (int)((double)numbers / NUMBERS_PER_NS) + 1
+                               : INT32_MAX;
 }
 
 /* The lines are those of the output, but halves where these become real. */
 static enum tfd_code run_axes(struct work *w, struct tfd_status *st)
 {
-    struct tfd_tensor halves = TFD_TENSOR_INIT;
-    int64_t size[TFD_FFT_AXES], at_once;
-    struct tfd_shape shape;
-    enum tfd_code rc;
+    struct tfd_kctx *k = w->k, alone = {0};
+    int64_t size[TFD_FFT_AXES];
+    int cost;
 
-    axes_of(&w->k->out[0].shape, w->t->dims, size);
-    w->out = side_of(tfd_tensor_data(&w->k->out[0]), size,
-                     w->t->form == TO_HALF     ? TFD_FFT_HALF
-                     : w->t->form == FROM_HALF ? TFD_FFT_REAL
-                                               : TFD_FFT_COMPLEX);
+    axes_of(&k->out[0].shape, w->t->dims, size);
+    w->out = tfd_fft_side(tfd_tensor_data(&k->out[0]), size,
+                          w->t->form == TO_HALF     ? TFD_FFT_HALF
+                          : w->t->form == FROM_HALF ? TFD_FFT_REAL
+                                                    : TFD_FFT_COMPLEX);
     if (w->t->form == FROM_HALF)
         size[TFD_FFT_AXES - 1] = w->length[w->t->dims - 1] / 2 + 1;
     memcpy(w->lines.count, size, sizeof(size));
-    at_once = items_at_once(w);
-    if (w->t->form == FROM_HALF && w->t->dims > 1) {
-        size[0] = at_once < size[0] ? at_once : size[0];
-        TFD_TRY(tfd_shape_make(&shape, size, TFD_FFT_AXES, st));
-        TFD_TRY(tfd_tensor_new(&halves, w->k->in[0].dtype, &shape, st));
-        w->halves = side_of(tfd_tensor_data(&halves), size, TFD_FFT_COMPLEX);
-    }
-    rc = run_items(w, at_once, st);
-    tfd_tensor_unref(&halves);
-    return rc;
+    cost = cost_of_item(w);
+    if (cost == 0)
+        return run_items(w, 0, size[0], st);
+    w->k = &alone;
+    return tfd_kctx_try(k, size[0], cost, run_items, w, st);
 }
 
 /* Types that do not go together are found by no constraint of the op. */
@@ -291,8 +318,8 @@ static enum tfd_code fft_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct transform *t = *(const struct transform *const *)k->state;
     int64_t length[DIMS_MAX], in_size[TFD_FFT_AXES];
-    struct work w = {
-        .k = k, .t = t, .length = length, .lines = {.inverse = t->inverse}};
+    struct work w = {k, t, length, .dtype = k->in[0].dtype,
+                     .lines.inverse = t->inverse};
 
     TFD_TRY(find_lengths(k, t, length, st));
     TFD_TRY(check_precision(k, t, st));
@@ -306,8 +333,8 @@ static enum tfd_code fft_compute(struct tfd_kctx *k, struct tfd_status *st)
     w.lines.is_double =
         k->in[0].dtype == TFD_DOUBLE || k->in[0].dtype == TFD_COMPLEX128;
     axes_of(&k->in[0].shape, t->dims, in_size);
-    w.in = side_of(tfd_tensor_data(&k->in[0]), in_size,
-                   t->form == TO_HALF ? TFD_FFT_REAL : TFD_FFT_COMPLEX);
+    w.in = tfd_fft_side(tfd_tensor_data(&k->in[0]), in_size,
+                        t->form == TO_HALF ? TFD_FFT_REAL : TFD_FFT_COMPLEX);
     return run_axes(&w, st);
 }
 

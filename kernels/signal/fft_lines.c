@@ -40,6 +40,19 @@ struct job {
     size_t memory; /* bytes */
 };
 
+struct tfd_fft_side tfd_fft_side(void *data, const int64_t *size,
+                                 enum tfd_fft_kind kind)
+{
+    struct tfd_fft_side s = {.data = data, .kind = kind};
+    int64_t stride = 1;
+
+    for (int i = TFD_FFT_AXES - 1; i >= 0; i--) {
+        s.stride[i] = stride;
+        stride *= size[i];
+    }
+    return s;
+}
+
 /* How far from the first element the line of this number begins. */
 static int64_t line_offset(const struct tfd_fft_lines *l, int64_t line,
                            const struct tfd_fft_side *side)

@@ -25,6 +25,10 @@ struct tfd_fft_side {
     enum tfd_fft_kind kind;
 };
 
+/* An array of such sizes that lies in a row. */
+struct tfd_fft_side tfd_fft_side(void *data, const int64_t *size,
+                                 enum tfd_fft_kind kind);
+
 struct tfd_fft_lines {
     struct tfd_fft_side from, to;
     int64_t count[TFD_FFT_AXES]; /* lines side by side; not asked of `axis` */
