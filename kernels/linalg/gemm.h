@@ -42,6 +42,10 @@ void tfd_gemm(const struct tfd_gemm *g);
  * half of a first cache, or without AVX-512. */
 bool tfd_gemm_tiles(const struct tfd_gemm *g);
 
+/* FLOAT of many rows of A and few of its columns and C's, which lie together
+ * (gemm_tiles.c).  False for others, or without AVX-512. */
+bool tfd_gemm_slim(const struct tfd_gemm *g);
+
 /* Floats by oneDNN (gemm_dnnl.c).  False without the library; the first call
  * loads it. */
 bool tfd_gemm_dnnl(const struct tfd_gemm *g);

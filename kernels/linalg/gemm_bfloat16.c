@@ -9,8 +9,9 @@
  *     panel   pairs x (16 * vectors) pairs: those of rows 2p and 2p + 1 of B
  *
  * A few rows times a panel are summed over all of k in registers and rounded
- * once.  Rows of A are taken as many at a time as the second cache holds; an A
- * to be transposed is copied in that measure.
+ * once; of few columns, as many rows as a register has room for.  Rows of A are
+ * taken as many at a time as the second cache holds; an A to be transposed is
+ * copied in that measure.
  */
 #include "kernels/linalg/gemm.h"
 
@@ -22,6 +23,7 @@
 #include "common/thread/halt.h"
 
 #include <immintrin.h>
+#include <string.h>
 
 #define TARGET __attribute__((target(TFD_SIMD_AVX512 ",avx512bf16")))
 #define INLINE TARGET static inline __attribute__((always_inline))
@@ -386,6 +388,122 @@ static bool multiply_small(struct product *p)
     return true;
 }
 
+/* ---- Few columns --------------------------------------------------------- */
+
+enum {
+    SLIM_MIN = 256,    /* rows of C */
+    SLIM_ROWS_MIN = 4, /* of C in a vector, for which this pays */
+    SLIM_COLUMNS = LANES / SLIM_ROWS_MIN,
+    SLIM_PAIRS = 16,       /* along the sum */
+    SLIM_WORDS = 4 * LANES /* numbers of two vectors of A */
+};
+
+/* A vector of sums is some rows of C, whose numbers of A lie in two vectors: of
+ * those it takes a pair for each sum. */
+struct slim {
+    int64_t rows;
+    __m512i from[SLIM_PAIRS], b[SLIM_PAIRS];
+    __mmask32 there[SLIM_PAIRS];
+};
+
+/* The pair p of a lane. */
+static void fill_slim_pair(const struct tfd_gemm *g, int64_t p, int64_t lane,
+                           struct slim *s)
+{
+    const int64_t row = g->transpose_b ? 1 : g->ldb;
+    const int64_t column = g->transpose_b ? g->ldb : 1;
+    const uint16_t *b = (const uint16_t *)g->b + lane % g->n * column;
+
+    for (int64_t half = 0; half < 2; half++) {
+        const int64_t at = 2 * p + half, word = 2 * lane + half;
+        const bool there = lane < s->rows * g->n && at < g->k;
+
+        ((uint16_t *)&s->from[p])[word] =
+            there ? (uint16_t)(lane / g->n * g->lda + at) : 0;
+        ((uint16_t *)&s->b[p])[word] = there ? b[at * row] : 0;
+        s->there[p] |= (__mmask32)there << word;
+    }
+}
+
+INLINE __m512 slim_sums(const struct slim *s, int64_t pairs, const uint16_t *a)
+{
+    const __m512i low = _mm512_loadu_si512(a);
+    const __m512i high = _mm512_loadu_si512(a + 2 * LANES);
+    __m512 sum = _mm512_setzero_ps();
+
+    for (int64_t p = 0; p < pairs; p++)
+        sum = _mm512_dpbf16_ps(sum,
+                               (__m512bh)_mm512_maskz_permutex2var_epi16(
+                                   s->there[p], low, s->from[p], high),
+                               (__m512bh)s->b[p]);
+    return sum;
+}
+
+INLINE __m256i slim_rounded(__m512 sum)
+{
+    return (__m256i)_mm512_cvtneps_pbh(sum);
+}
+
+/* The last rows, of fewer numbers than two vectors have. */
+TARGET static void slim_rest(const struct slim *s, const struct product *p,
+                             int64_t done)
+{
+    const struct tfd_gemm *g = p->g;
+    const int64_t rows = g->m - done;
+    uint16_t a[4 * SLIM_WORDS] = {0};
+    uint16_t c[(SLIM_WORDS + LANES) * SLIM_COLUMNS];
+
+    if (rows == 0)
+        return;
+    memcpy(a, (const uint16_t *)g->a + done * g->lda,
+           (size_t)((rows - 1) * g->lda + g->k) * sizeof(*a));
+    for (int64_t i = 0; i < rows; i += s->rows)
+        _mm256_storeu_si256(
+            (void *)(c + i * g->n),
+            slim_rounded(slim_sums(s, p->pairs, a + i * g->lda)));
+    memcpy((uint16_t *)g->c + done * g->n, c,
+           (size_t)(rows * g->n) * sizeof(*c));
+}
+
+/* What a vector has too much is written over by the next. */
+TARGET static void multiply_slim(const struct slim *s, const struct product *p)
+{
+    const struct tfd_gemm *g = p->g;
+    const int64_t numbers = (g->m - 1) * g->lda + g->k;
+    const uint16_t *a = g->a;
+    uint16_t *c = g->c;
+    int64_t i = 0;
+
+    for (; i * g->lda + SLIM_WORDS <= numbers && (g->m - i) * g->n >= LANES;
+         i += s->rows)
+        _mm256_storeu_si256(
+            (void *)(c + i * g->n),
+            slim_rounded(slim_sums(s, p->pairs, a + i * g->lda)));
+    slim_rest(s, p, i);
+}
+
+static bool is_slim(const struct product *p)
+{
+    const struct tfd_gemm *g = p->g;
+
+    return !g->transpose_a && g->ldc == g->n && g->n <= SLIM_COLUMNS &&
+           p->pairs <= SLIM_PAIRS && g->m >= SLIM_MIN &&
+           g->lda <= (SLIM_WORDS - g->k) / (SLIM_ROWS_MIN - 1);
+}
+
+static bool multiply_few_columns(const struct product *p)
+{
+    const struct tfd_gemm *g = p->g;
+    const int64_t most = (SLIM_WORDS - g->k) / g->lda + 1;
+    struct slim s = {.rows = most < LANES / g->n ? most : LANES / g->n};
+
+    for (int64_t i = 0; i < p->pairs; i++)
+        for (int64_t lane = 0; lane < LANES; lane++)
+            fill_slim_pair(g, i, lane, &s);
+    multiply_slim(&s, p);
+    return true;
+}
+
 static bool has_bfloat16(void)
 {
     return __builtin_cpu_supports("avx512bf16") && tfd_simd_has_avx512();
@@ -398,6 +516,8 @@ bool tfd_gemm_bfloat16(const struct tfd_gemm *g)
 
     if (g->add || !has_bfloat16())
         return false;
+    if (is_slim(&p))
+        return multiply_few_columns(&p);
     p.block = block_of(g);
     if (p.block > g->m)
         p.block = g->m;

@@ -159,7 +159,7 @@ static bool is_large(int64_t m, int64_t n, int64_t k)
 
 static bool large_float(const struct tfd_gemm *g)
 {
-    return is_large(g->m, g->n, g->k) && tfd_gemm_dnnl(g);
+    return tfd_gemm_slim(g) || (is_large(g->m, g->n, g->k) && tfd_gemm_dnnl(g));
 }
 
 /* oneDNN takes twice as long to pack a B that is transposed. */

@@ -1,6 +1,6 @@
 /*
  * gemm_tiles.c - products of floats and doubles whose B stays in the first
- * cache, by AVX-512.
+ * cache, and those of few columns, by AVX-512.
  *
  * C is made tile by tile, up to 8 rows by 3 vectors, which are summed over all
  * of k in registers: a step along k takes a vector or three of a row of B and a
@@ -16,6 +16,8 @@
 #if defined(__x86_64__)
 
 #include <immintrin.h>
+#include <math.h>
+#include <string.h>
 
 #define TARGET __attribute__((target(TFD_SIMD_AVX512)))
 #define INLINE TARGET static inline __attribute__((always_inline))
@@ -173,6 +175,140 @@ enum {
 TILES(float, __m512, __mmask16, 16, ps)
 TILES(double, __m512d, __mmask8, 8, pd)
 
+/* ---- Few columns of floats ----------------------------------------------- */
+
+enum {
+    SLIM_VECTORS = 4, /* at a time */
+    SLIM_DEPTH_MAX = 32,
+    SLIM_MIN = 64, /* rows of C */
+    LANES = 16,
+    PAIR = 2 * LANES,
+    SLIM_ROWS_MIN = 4, /* of C in a vector, for which this pays */
+    SLIM_COLUMNS = LANES / SLIM_ROWS_MIN,
+    SLIM_REST = 2 * PAIR /* numbers of A less than those of the last pairs */
+};
+
+/* A vector of C is some rows of it, whose numbers of A come from pairs of
+ * vectors: of each pair those of the next `depth` steps along k. */
+struct slim {
+    int64_t rows, depth;
+    __m512i from[PAIR]; /* by step: lanes of a pair */
+    __m512 b[SLIM_DEPTH_MAX];
+};
+
+/* As many rows as a pair has of lda numbers each, with the least to do for one:
+ * a pair is two reads. */
+static void choose_slim(const struct tfd_gemm *g, struct slim *s)
+{
+    double least = HUGE_VAL;
+
+    s->rows = s->depth = 1;
+    for (int64_t rows = SLIM_ROWS_MIN;
+         rows <= LANES / g->n && (rows - 1) * g->lda < PAIR; rows++) {
+        const int64_t depth = PAIR - (rows - 1) * g->lda;
+        const int64_t pairs = (g->k + depth - 1) / depth;
+        const double cost = (double)(g->k + 2 * pairs) / (double)rows;
+
+        if (cost < least) {
+            least = cost;
+            s->rows = rows;
+            s->depth = depth;
+        }
+    }
+}
+
+static void fill_slim(const struct tfd_gemm *g, struct slim *s)
+{
+    const int64_t row = g->transpose_b ? 1 : g->ldb;
+    const int64_t column = g->transpose_b ? g->ldb : 1;
+    const float *b = g->b;
+
+    for (int64_t lane = 0; lane < LANES; lane++) {
+        const bool used = lane < s->rows * g->n;
+
+        for (int64_t p = 0; p < s->depth && p < g->k; p++)
+            ((int32_t *)&s->from[p])[lane] =
+                used ? (int32_t)(lane / g->n * g->lda + p) : 0;
+        for (int64_t p = 0; p < g->k; p++)
+            ((float *)&s->b[p])[lane] =
+                used ? b[p * row + lane % g->n * column] : 0;
+    }
+}
+
+INLINE void slim_vectors(const struct tfd_gemm *g, const struct slim *s,
+                         const float *a, float *c, const int vectors)
+{
+    const __mmask16 lanes = (__mmask16)((1u << (s->rows * g->n)) - 1);
+    __m512 low[SLIM_VECTORS], high[SLIM_VECTORS], sum[SLIM_VECTORS];
+
+    for (int i = 0; i < vectors; i++)
+        sum[i] = _mm512_setzero_ps();
+    for (int64_t p = 0; p < g->k; p += s->depth) {
+        const int64_t left = g->k - p < s->depth ? g->k - p : s->depth;
+
+        for (int i = 0; i < vectors; i++) {
+            low[i] = _mm512_loadu_ps(a + i * s->rows * g->lda + p);
+            high[i] = _mm512_loadu_ps(a + i * s->rows * g->lda + p + LANES);
+        }
+        for (int64_t q = 0; q < left; q++)
+            for (int i = 0; i < vectors; i++)
+                sum[i] = _mm512_fmadd_ps(
+                    _mm512_permutex2var_ps(low[i], s->from[q], high[i]),
+                    s->b[p + q], sum[i]);
+    }
+    for (int i = 0; i < vectors; i++)
+        _mm512_mask_storeu_ps(c + i * s->rows * g->n, lanes, sum[i]);
+}
+
+/* The rows it makes: those whose pairs lie within A. */
+TARGET static int64_t slim_rows(const struct tfd_gemm *g, const struct slim *s)
+{
+    const int64_t numbers = (g->m - 1) * g->lda + g->k;
+    const int64_t last = (g->k - 1) / s->depth * s->depth + PAIR;
+    const int64_t many = SLIM_VECTORS * s->rows;
+    const float *a = g->a;
+    float *c = g->c;
+    int64_t i = 0;
+
+    for (; (i + many - s->rows) * g->lda + last <= numbers; i += many)
+        slim_vectors(g, s, a + i * g->lda, c + i * g->n, SLIM_VECTORS);
+    for (; i * g->lda + last <= numbers; i += s->rows)
+        slim_vectors(g, s, a + i * g->lda, c + i * g->n, 1);
+    return i;
+}
+
+/* The rows from `done` on, in memory that pairs may lie in. */
+TARGET static void slim_rest(const struct tfd_gemm *g, const struct slim *s,
+                             int64_t done)
+{
+    const int64_t rows = g->m - done;
+    float a[SLIM_REST + 2 * PAIR] = {0};
+    float c[SLIM_REST * SLIM_COLUMNS + LANES];
+
+    if (rows == 0)
+        return;
+    memcpy(a, (const float *)g->a + done * g->lda,
+           (size_t)((rows - 1) * g->lda + g->k) * sizeof(*a));
+    for (int64_t i = 0; i < rows; i += s->rows)
+        slim_vectors(g, s, a + i * g->lda, c + i * g->n, 1);
+    memcpy((float *)g->c + done * g->n, c, (size_t)(rows * g->n) * sizeof(*c));
+}
+
+bool tfd_gemm_slim(const struct tfd_gemm *g)
+{
+    struct slim s;
+
+    if (g->dtype != TFD_FLOAT || g->transpose_a || g->add || g->ldc != g->n ||
+        g->k > SLIM_DEPTH_MAX || g->n > SLIM_COLUMNS ||
+        g->lda > PAIR / (SLIM_ROWS_MIN - 1) || g->m < SLIM_MIN ||
+        !tfd_simd_has_avx512())
+        return false;
+    choose_slim(g, &s);
+    fill_slim(g, &s);
+    slim_rest(g, &s, slim_rows(g, &s));
+    return true;
+}
+
 static bool in_cache(const struct tfd_gemm *g)
 {
     const int64_t numbers = g->k * g->n;
@@ -193,6 +329,12 @@ bool tfd_gemm_tiles(const struct tfd_gemm *g)
 }
 
 #else
+
+bool tfd_gemm_slim(const struct tfd_gemm *g)
+{
+    (void)g;
+    return false;
+}
 
 bool tfd_gemm_tiles(const struct tfd_gemm *g)
 {

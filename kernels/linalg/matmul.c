@@ -7,6 +7,7 @@
 #include "kernels/core/families.h"
 
 #include "common/base/alloc.h"
+#include "common/thread/halt.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/linalg/gemm.h"
@@ -15,6 +16,14 @@
 #include "kernels/core/outputs.h"
 
 #include <string.h>
+
+/* Of half and bfloat16: the floats of a block of rows of A and C, and those of
+ * a B for which rows are cut so. */
+#define BLOCK_FLOATS 65536
+#define BLOCK_ROWS_MIN 64
+#define BLOCK_B_FLOATS 4096
+#define FLOATS_PER_NS 8 /* widened and rounded */
+#define PRODUCTS_PER_NS 80
 
 enum tfd_code tfd_matmul_prepare(const struct tfd_prepare *p, void *state,
                                  struct tfd_status *st)
@@ -35,9 +44,9 @@ static enum tfd_code prepare_matmul(const struct tfd_prepare *p, void *state,
 /* ---- half, bfloat16 ------------------------------------------------------ */
 
 /* A, B and C as float, one after the other. */
-static enum tfd_code multiply_narrow(struct tfd_kctx *k,
-                                     const struct tfd_gemm *g,
-                                     struct tfd_status *st)
+static enum tfd_code multiply_whole(struct tfd_kctx *k,
+                                    const struct tfd_gemm *g,
+                                    struct tfd_status *st)
 {
     int64_t a = tfd_tensor_elements(&k->in[0]);
     int64_t b = tfd_tensor_elements(&k->in[1]);
@@ -66,6 +75,77 @@ static enum tfd_code multiply_narrow(struct tfd_kctx *k,
     tfd_narrow_round_shared(k, g->dtype, wide.c, g->c, c);
     tfd_buffer_unref(buffer);
     return TFD_OK;
+}
+
+/* Rows of C that are made at a time: what they need stays in the cache. */
+struct blocks {
+    const struct tfd_gemm *g; /* narrow */
+    const float *b;
+    int64_t rows; /* in a block */
+};
+
+static void multiply_block(const struct blocks *w, int64_t first, float *a,
+                           float *c)
+{
+    const struct tfd_gemm *g = w->g;
+    const int64_t left = g->m - first;
+    const int64_t rows = left < w->rows ? left : w->rows;
+    struct tfd_gemm wide = *g;
+
+    wide.dtype = TFD_FLOAT;
+    wide.m = rows;
+    wide.a = a;
+    wide.b = w->b;
+    wide.c = c;
+    tfd_narrow_widen(g->dtype, (const uint16_t *)g->a + first * g->lda, a,
+                     rows * g->lda);
+    tfd_gemm(&wide);
+    tfd_narrow_round(g->dtype, c, (uint16_t *)g->c + first * g->n, rows * g->n);
+}
+
+static enum tfd_code multiply_blocks(void *arg, int64_t begin, int64_t end,
+                                     struct tfd_status *st)
+{
+    const struct blocks *w = arg;
+    const int64_t a = w->rows * w->g->lda, c = w->rows * w->g->n;
+    struct tfd_buffer *buffer = tfd_buffer_new((size_t)(a + c) * sizeof(float));
+
+    if (!buffer)
+        return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
+                        "OOM when allocating %lld floats for a product of %s",
+                        (long long)(a + c), tfd_dtype_name((int)w->g->dtype));
+    for (; begin < end && !tfd_halted(); begin++)
+        multiply_block(w, begin * w->rows, buffer->data,
+                       (float *)buffer->data + a);
+    tfd_buffer_unref(buffer);
+    return TFD_OK;
+}
+
+/* Rows of a block; 0: not in blocks, as B is large, or a vector, or A is not
+ * rows. */
+static int64_t rows_of_block(const struct tfd_gemm *g)
+{
+    if (g->transpose_a || g->n < 2 || g->k > BLOCK_B_FLOATS / g->n)
+        return 0;
+    return BLOCK_FLOATS / (g->k + g->n) / BLOCK_ROWS_MIN * BLOCK_ROWS_MIN;
+}
+
+static enum tfd_code multiply_narrow(struct tfd_kctx *k,
+                                     const struct tfd_gemm *g,
+                                     struct tfd_status *st)
+{
+    struct blocks w = {.g = g, .rows = rows_of_block(g)};
+    float b[BLOCK_B_FLOATS];
+    double ns;
+
+    if (w.rows == 0 || g->m <= w.rows)
+        return multiply_whole(k, g, st);
+    tfd_narrow_widen(g->dtype, g->b, b, g->k * g->n);
+    w.b = b;
+    ns = (double)w.rows * ((double)(g->k + g->n) / FLOATS_PER_NS +
+                           (double)(g->k * g->n) / PRODUCTS_PER_NS);
+    return tfd_kctx_try(k, (g->m + w.rows - 1) / w.rows, (int)ns + 1,
+                        multiply_blocks, &w, st);
 }
 
 static bool computes_as_such(const struct tfd_gemm *g)

@@ -3,6 +3,7 @@
  * gemm_ref.c is the judge.
  */
 #include "kernels/linalg/gemm.h"
+#include "kernels/vector/simd.h"
 #include "tests/support/kernel_rig.h"
 
 static void test_values(void **state)
@@ -70,6 +71,24 @@ static void test_values(void **state)
          {"uint8[1,1] 1", "uint8[1,1] 1"},
          {"!NOT_FOUND no kernel"}},
         {"MatMul", "", {"int8[1,1] 1", "int8[1,1] 1"}, {"!INVALID_ARGUMENT T"}},
+    };
+
+    (void)state;
+    KRIG_CHECK(cases);
+}
+
+static void test_half_in_blocks_of_rows(void **state)
+{
+    static const struct krig_case cases[] = {
+        {"MatMul",
+         "",
+         {"half[8001,7] 1 2 3 4 5 6 7", "half[7,3] 1 2 3"},
+         {"half[8001,3] 28 56 84"}},
+        {"MatMul",
+         "transpose_b=true",
+         {"half[8001,7] 1 2 3 4 5 6 7", "half[3,7] 1 1 1 1 1 1 1 2 2 2 2 2 2 2 "
+                                        "3 3 3 3 3 3 3"},
+         {"half[8001,3] 28 56 84"}},
     };
 
     (void)state;
@@ -229,6 +248,63 @@ static void test_tiles_agree_with_the_loops(void **state)
             tiles_leave_what_is_beside(TFD_DOUBLE, size, flags);
         }
     }
+}
+
+/* Rows that lie together, and nothing behind the last of them. */
+static void slim_product(enum tfd_dtype t, int64_t m, int64_t n, int64_t k,
+                         int64_t lda, bool turned)
+{
+    const size_t item = tfd_dtype_size(t), all = (size_t)(m * n) * item;
+    struct tfd_tensor a = matrix(t, 1, 1 + (m - 1) * lda + k);
+    struct tfd_tensor b = matrix(t, 1, n * k), c = matrix(t, 1, m * n);
+    struct tfd_tensor judge = matrix(t, 1, m * n);
+    struct tfd_gemm g = {.dtype = t,
+                         .transpose_b = turned,
+                         .m = m,
+                         .n = n,
+                         .k = k,
+                         .b = tfd_tensor_data(&b),
+                         .lda = lda,
+                         .ldb = turned ? k : n,
+                         .ldc = n};
+    char *behind = test_malloc(all + item);
+
+    g.a = (char *)tfd_tensor_data(&a) + item;
+    g.c = tfd_tensor_data(&judge);
+    tfd_gemm_ref(&g);
+    memset(behind, 0x55, all + item);
+    g.c = behind;
+    assert_true(t == TFD_FLOAT ? tfd_gemm_slim(&g) : tfd_gemm_bfloat16(&g));
+    memcpy(tfd_tensor_data(&c), behind, all);
+    for (size_t i = 0; i < item; i++)
+        assert_int_equal(behind[all + i], 0x55);
+    for (int64_t i = 0; i < m * n; i++)
+        if (!krig_near(krig_number(&c, i, 0), krig_number(&judge, i, 0),
+                       t == TFD_FLOAT ? 1e-5 : 1e-2))
+            fail_msg("%s %lldx%lldx%lld, element %lld: %.9g, not %.9g",
+                     tfd_dtype_name((int)t), (long long)m, (long long)n,
+                     (long long)k, (long long)i, krig_number(&c, i, 0),
+                     krig_number(&judge, i, 0));
+    test_free(behind);
+    tfd_tensor_unref(&a);
+    tfd_tensor_unref(&b);
+    tfd_tensor_unref(&c);
+    tfd_tensor_unref(&judge);
+}
+
+static void test_few_columns(void **state)
+{
+    (void)state;
+    if (!tfd_simd_has_avx512())
+        skip();
+    for (int64_t n = 2; n <= 4; n++)
+        for (int64_t k = 1; k <= 10; k++)
+            for (int64_t m = 256; m <= 282; m++)
+                for (int64_t lda = k; lda <= 10; lda += 3) {
+                    slim_product(TFD_FLOAT, m, n, k, lda, m & 1);
+                    if (tfd_gemm_wants_bfloat16(m, n))
+                        slim_product(TFD_BFLOAT16, m, n, k, lda, m & 1);
+                }
 }
 
 static void test_tiles_leave_what_is_not_for_them(void **state)
@@ -407,8 +483,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_half_in_blocks_of_rows),
         cmocka_unit_test(test_blas_agrees_with_the_loops),
         cmocka_unit_test(test_tiles_agree_with_the_loops),
+        cmocka_unit_test(test_few_columns),
         cmocka_unit_test(test_tiles_leave_what_is_not_for_them),
         cmocka_unit_test(test_vectors_of_every_length),
         cmocka_unit_test(test_vectors_are_added),
