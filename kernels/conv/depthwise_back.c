@@ -47,7 +47,7 @@ static void find_side(const struct tfd_window_side *s, int64_t at,
 /* The taps of a pixel of x, and of those after it in its row that have the
  * same ones, where that is easily seen. */
 struct taps {
-    int64_t pixel, first, end;
+    int64_t pixel, first, end, same;
     struct went row, column;
     struct tfd_taps of;
 };
@@ -96,50 +96,49 @@ static inline int64_t move_taps(const struct tfd_depthwise *d, int64_t column,
     t->pixel = column;
     t->first = at < s->out ? 0 : at - s->out + 1;
     t->end = at < s->size ? at + 1 : s->size;
+    t->same = s->out - s->before < s->in ? s->out - s->before : s->in;
     find_side(s, column, &t->column);
     find_taps(d, t);
     return 0;
 }
 
-#define INPUT(name, number, T)                                            \
-    /* Rows of x. */                                                      \
-    TFD_SIMD_LOOP(input_##name)                                           \
-    {                                                                     \
-        const struct tfd_depthwise *d = arg;                              \
-        const int64_t image = d->row.out * d->column.out * d->in;         \
-        struct taps taps;                                                 \
-                                                                          \
-        for (int64_t r = begin; r < end && !tfd_halted(); r++) {          \
-            const T *dy = (const T *)d->y + r / d->row.in * image;        \
-            T *dx = (T *)d->x + r * d->column.in * d->in;                 \
-                                                                          \
-            begin_row(d, r % d->row.in, &taps);                           \
-            for (int64_t p = 0; p < d->column.in;) {                      \
-                const T *from = dy + move_taps(d, p, &taps);              \
-                const int64_t last = p + TFD_TAPS_PIXELS - 1;             \
-                                                                          \
-                if (last < d->column.in && has_taps(d, last, &taps)) {    \
-                    tfd_depthwise_pixels_##name(d, &taps.of, from, d->in, \
-                                                dx + p * d->in);          \
-                    p += TFD_TAPS_PIXELS;                                 \
-                } else {                                                  \
-                    tfd_depthwise_pixel_##name(d, &taps.of, from,         \
-                                               dx + p * d->in, 0);        \
-                    p++;                                                  \
-                }                                                         \
-            }                                                             \
-        }                                                                 \
+#define INPUT(name, number, T)                                                \
+    /* Rows of x. */                                                          \
+    TFD_SIMD_LOOP(input_##name)                                               \
+    {                                                                         \
+        const struct tfd_depthwise *d = arg;                                  \
+        const int64_t image = d->row.out * d->column.out * d->in;             \
+        struct taps taps;                                                     \
+                                                                              \
+        for (int64_t r = begin; r < end && !tfd_halted(); r++) {              \
+            const T *dy = (const T *)d->y + r / d->row.in * image;            \
+            T *dx = (T *)d->x + r * d->column.in * d->in;                     \
+                                                                              \
+            begin_row(d, r % d->row.in, &taps);                               \
+            for (int64_t p = 0; p < d->column.in;) {                          \
+                const T *from = dy + move_taps(d, p, &taps);                  \
+                const int64_t last = p + TFD_TAPS_PIXELS - 1;                 \
+                                                                              \
+                if (last < d->column.in && has_taps(d, last, &taps)) {        \
+                    const int64_t n =                                         \
+                        tfd_taps_pixels(taps.same - p, TFD_TAPS_MOST_##name); \
+                                                                              \
+                    tfd_depthwise_pixels_##name(d, &taps.of, from, d->in, n,  \
+                                                dx + p * d->in);              \
+                    p += n;                                                   \
+                } else {                                                      \
+                    tfd_depthwise_pixel_##name(d, &taps.of, from,             \
+                                               dx + p * d->in, 0);            \
+                    p++;                                                      \
+                }                                                             \
+            }                                                                 \
+        }                                                                     \
     }
 
 TFD_FLOAT_DTYPES(INPUT)
 INPUT(BFLOAT16, 14, tfd_bfloat16)
 TFD_SIMD_CLONES_WIDE(input_FLOAT)
 TFD_SIMD_CLONES_WIDE(input_DOUBLE)
-
-static void input_BFLOAT16(void *arg, int64_t begin, int64_t end)
-{
-    input_BFLOAT16_loop(arg, begin, end);
-}
 
 /* ---- The gradient of the filter ------------------------------------------ */
 
@@ -552,7 +551,7 @@ static void filter_BFLOAT16(void *arg, int64_t begin, int64_t end)
 static tfd_range_fn *loop_of(enum tfd_dtype dtype, bool filter)
 {
     if (dtype == TFD_BFLOAT16)
-        return filter ? filter_BFLOAT16 : input_BFLOAT16;
+        return filter ? filter_BFLOAT16 : input_BFLOAT16_loop;
     if (dtype == TFD_DOUBLE)
         return filter ? filter_DOUBLE : input_DOUBLE;
     return filter ? filter_FLOAT : input_FLOAT;

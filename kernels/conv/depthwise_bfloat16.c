@@ -20,6 +20,8 @@
 #define INLINE TARGET static inline __attribute__((always_inline))
 
 #define CHANNELS TFD_DOT_CHANNELS
+#define SIDE 3
+#define NINE 9
 
 /* Sums of the even and of the odd fours of CHANNELS. */
 struct sums {
@@ -103,24 +105,153 @@ INLINE void sum_taps(const struct tfd_depthwise *d, const struct tfd_taps *taps,
         round_sums(&s[p], channels, y + p * in + c);
 }
 
+/* Where TFD_TAPS_PIXELS begin: the last ones may be summed again. */
+static inline int64_t group_at(int64_t p, int64_t pixels)
+{
+    return p + TFD_TAPS_PIXELS <= pixels ? p : pixels - TFD_TAPS_PIXELS;
+}
+
+/* ---- Windows of three by three ------------------------------------------- */
+
+/* The taps of a window, as they lie: rows of three, each step apart.  Pixels
+ * share what they see of a row; the filter's pairs stay in registers. */
+struct nine {
+    const tfd_bfloat16 *row[SIDE]; /* the first of what the first pixel sees */
+    int64_t step;                  /* of pixels, and of what a row has */
+    __mmask32 channels;
+    struct pairs by[NINE / 2 + 1];
+};
+
+#define SEEN (TFD_TAPS_PIXELS + SIDE - 1)
+
+INLINE void load_seen(const struct nine *n, int row, int64_t at, __m512i *seen)
+{
+    const tfd_bfloat16 *from = n->row[row] + at;
+
+#pragma GCC unroll 6
+    for (int i = 0; i < SEEN; i++)
+        seen[i] = _mm512_maskz_loadu_epi16(n->channels, from + i * n->step);
+}
+
+/* Adds what pixel q meets of two taps. */
+INLINE void add_two(__m512i first, __m512i second, const struct pairs *by,
+                    struct sums *s)
+{
+    s->low =
+        _mm512_dpbf16_ps(s->low, (__m512bh)_mm512_unpacklo_epi16(first, second),
+                         (__m512bh)by->low);
+    s->high = _mm512_dpbf16_ps(s->high,
+                               (__m512bh)_mm512_unpackhi_epi16(first, second),
+                               (__m512bh)by->high);
+}
+
+/* Of TFD_TAPS_PIXELS; `back`: the taps of a row are met from its end on. */
+INLINE void sum_nine(const struct nine *n, int64_t at, const bool back,
+                     struct sums *s)
+{
+    const int j0 = back ? 2 : 0, j1 = 1, j2 = back ? 0 : 2;
+    __m512i a[SEEN], b[SEEN];
+
+#pragma GCC unroll 4
+    for (int q = 0; q < TFD_TAPS_PIXELS; q++)
+        s[q] = (struct sums){_mm512_setzero_ps(), _mm512_setzero_ps()};
+    load_seen(n, 0, at, a);
+#pragma GCC unroll 4
+    for (int q = 0; q < TFD_TAPS_PIXELS; q++)
+        add_two(a[q + j0], a[q + j1], &n->by[0], &s[q]);
+    load_seen(n, 1, at, b);
+#pragma GCC unroll 4
+    for (int q = 0; q < TFD_TAPS_PIXELS; q++)
+        add_two(a[q + j2], b[q + j0], &n->by[1], &s[q]);
+#pragma GCC unroll 4
+    for (int q = 0; q < TFD_TAPS_PIXELS; q++)
+        add_two(b[q + j1], b[q + j2], &n->by[2], &s[q]);
+    load_seen(n, 2, at, a);
+#pragma GCC unroll 4
+    for (int q = 0; q < TFD_TAPS_PIXELS; q++)
+        add_two(a[q + j0], a[q + j1], &n->by[3], &s[q]);
+#pragma GCC unroll 4
+    for (int q = 0; q < TFD_TAPS_PIXELS; q++)
+        add_two(a[q + j2], _mm512_setzero_si512(), &n->by[4], &s[q]);
+}
+
+INLINE void sum_nines(const struct nine *n, int64_t pixels, int64_t in,
+                      const bool back, tfd_bfloat16 *y)
+{
+    for (int64_t p = 0; p < pixels; p += TFD_TAPS_PIXELS) {
+        const int64_t at = group_at(p, pixels);
+        struct sums s[TFD_TAPS_PIXELS];
+
+        tfd_depthwise_fetch(n->row[back ? 0 : 2] + at * n->step,
+                            n->step * (int64_t)sizeof(*y), y + at * in,
+                            in * (int64_t)sizeof(*y));
+        sum_nine(n, at * n->step, back, s);
+#pragma GCC unroll 4
+        for (int q = 0; q < TFD_TAPS_PIXELS; q++)
+            round_sums(&s[q], n->channels, y + (at + q) * in);
+    }
+}
+
+/* Whether the taps are three rows of three, that far apart. */
+static bool are_nine(const struct tfd_taps *t, int64_t step)
+{
+    for (int i = 0; i < NINE; i += SIDE)
+        if (t->count != NINE || t->x[i + 1] - t->x[i] != step ||
+            t->x[i + 2] - t->x[i + 1] != step)
+            return false;
+    return true;
+}
+
+INLINE void dot_nine(const struct tfd_depthwise *d, const struct tfd_taps *taps,
+                     const tfd_bfloat16 *x, int64_t step, int64_t c,
+                     int64_t pixels, const bool back, __mmask32 channels,
+                     tfd_bfloat16 *y)
+{
+    const tfd_bfloat16 *w = (const tfd_bfloat16 *)d->w + c;
+    struct nine n = {.step = step, .channels = channels};
+
+    for (int i = 0; i < SIDE; i++)
+        n.row[i] = x + c + taps->x[SIDE * i + (back ? 2 : 0)];
+    for (int i = 0; i + 1 < NINE; i += 2)
+        n.by[i / 2] =
+            interleave(w + taps->w[i], w + taps->w[i + 1], true, channels);
+    n.by[NINE / 2] = interleave(w + taps->w[NINE - 1], w, false, channels);
+    sum_nines(&n, pixels, d->in, back, y + c);
+}
+
+/* Channels from c on, of one pixel or several. */
+INLINE void sum_pixels(const struct tfd_depthwise *d,
+                       const struct tfd_taps *taps, const tfd_bfloat16 *x,
+                       int64_t step, int64_t c, int64_t pixels,
+                       __mmask32 channels, tfd_bfloat16 *y)
+{
+    if (pixels == 1)
+        sum_taps(d, taps, x, step, c, 1, channels, y);
+    else if (are_nine(taps, step))
+        dot_nine(d, taps, x, step, c, pixels, false, channels, y);
+    else if (are_nine(taps, -step))
+        dot_nine(d, taps, x, step, c, pixels, true, channels, y);
+    else
+        for (int64_t p = 0; p < pixels; p += TFD_TAPS_PIXELS) {
+            const int64_t at = group_at(p, pixels);
+
+            sum_taps(d, taps, x + at * step, step, c, TFD_TAPS_PIXELS, channels,
+                     y + at * d->in);
+        }
+}
+
 TARGET void tfd_depthwise_dots(const struct tfd_depthwise *d,
                                const struct tfd_taps *taps,
-                               const tfd_bfloat16 *x, int64_t step, bool one,
-                               tfd_bfloat16 *y)
+                               const tfd_bfloat16 *x, int64_t step,
+                               int64_t pixels, tfd_bfloat16 *y)
 {
     const int64_t whole = d->in - d->in % CHANNELS;
-    const __mmask32 rest = (1u << d->in % CHANNELS) - 1;
 
-    for (int64_t c = 0; !one && c < whole; c += CHANNELS)
-        sum_taps(d, taps, x, step, c, TFD_TAPS_PIXELS, UINT32_MAX, y);
-    for (int64_t c = one ? 0 : whole; c < d->in; c += CHANNELS) {
-        const __mmask32 channels = c < whole ? UINT32_MAX : rest;
-
-        if (one)
-            sum_taps(d, taps, x, step, c, 1, channels, y);
-        else
-            sum_taps(d, taps, x, step, c, TFD_TAPS_PIXELS, channels, y);
-    }
+    for (int64_t c = 0; c < whole; c += CHANNELS)
+        sum_pixels(d, taps, x, step, c, pixels, UINT32_MAX, y);
+    if (whole < d->in)
+        sum_pixels(d, taps, x, step, whole, pixels,
+                   (1u << d->in % CHANNELS) - 1, y);
 }
 
 /* ---- The gradient of the filter ------------------------------------------ */
@@ -195,13 +326,13 @@ bool tfd_depthwise_has_bfloat16(const struct tfd_depthwise *d)
 
 void tfd_depthwise_dots(const struct tfd_depthwise *d,
                         const struct tfd_taps *taps, const tfd_bfloat16 *x,
-                        int64_t step, bool one, tfd_bfloat16 *y)
+                        int64_t step, int64_t pixels, tfd_bfloat16 *y)
 {
     (void)d;
     (void)taps;
     (void)x;
     (void)step;
-    (void)one;
+    (void)pixels;
     (void)y;
     assert(false);
 }

@@ -81,6 +81,15 @@ INLINE void list_tap(const struct meeting *m, int64_t x, int64_t w)
     taps->w[taps->count++] = w;
 }
 
+/* The pixel behind the last one whose window lies inside. */
+static inline int64_t end_of_inner(const struct tfd_window_side *s)
+{
+    const int64_t room = s->in - (s->size - 1) * s->dilation - 1 + s->before;
+    const int64_t end = room < 0 ? 0 : room / s->stride + 1;
+
+    return end < s->out ? end : s->out;
+}
+
 static inline void find_taps(const struct tfd_depthwise *d, int64_t row,
                              int64_t column, struct taps *taps)
 {
@@ -88,7 +97,10 @@ static inline void find_taps(const struct tfd_depthwise *d, int64_t row,
 
     taps->span = span_of(d, row, column);
     taps->pixel = column;
-    taps->same = column + 1;
+    taps->same = end_of_inner(&d->column);
+    if (taps->span.column > 0 || taps->span.columns < d->column.size ||
+        taps->same <= column)
+        taps->same = column + 1;
     taps->of.count = 0;
     each_tap(d, row, column, &m, list_tap);
 }
@@ -102,22 +114,12 @@ static inline bool same_columns(const struct tfd_depthwise *d, int64_t column,
     return first == s->column && last == s->columns;
 }
 
-/* Where the last of so many pixels has the same taps as the first, those in
- * between have them. */
-#define ALIKE 64
-
 /* Whether a pixel of the row that the taps are of, at or behind theirs, has the
  * same ones. */
 static inline bool has_taps(const struct tfd_depthwise *d, int64_t column,
                             struct taps *taps)
 {
-    const int64_t far = column + ALIKE - 1;
-
-    if (column < taps->same)
-        return true;
-    if (far < d->column.out && same_columns(d, far, &taps->span))
-        taps->same = far + 1;
-    else if (same_columns(d, column, &taps->span))
+    if (column >= taps->same && same_columns(d, column, &taps->span))
         taps->same = column + 1;
     return column < taps->same;
 }
@@ -189,9 +191,12 @@ TFD_FLOAT_DTYPES(TAPS)
             const int64_t last = p + TFD_TAPS_PIXELS - 1;                     \
                                                                               \
             if (last < end && has_taps(d, last, &taps)) {                     \
-                tfd_depthwise_pixels_##name(d, &taps.of, from, step,          \
+                const int64_t n =                                             \
+                    tfd_taps_pixels(taps.same - p, TFD_TAPS_MOST_##name);     \
+                                                                              \
+                tfd_depthwise_pixels_##name(d, &taps.of, from, step, n,       \
                                             y + p * d->in);                   \
-                p += TFD_TAPS_PIXELS;                                         \
+                p += n;                                                       \
             } else {                                                          \
                 tfd_depthwise_pixel_##name(d, &taps.of, from, y + p * d->in,  \
                                            0);                                \

@@ -87,7 +87,20 @@ TFD_FLOAT_DTYPES(TFD_DEPTHWISE_PIXEL)
 TFD_FLOAT_DTYPES(TFD_TAPS_VECTOR)
 
 #define TFD_TAPS_PIXELS 4
+/* And so many at most where more is gained. */
+#define TFD_TAPS_MOST_FLOAT TFD_TAPS_PIXELS
+#define TFD_TAPS_MOST_DOUBLE TFD_TAPS_PIXELS
+#define TFD_TAPS_MOST_BFLOAT16 32
 #define TFD_TAPS_AHEAD 6144 /* bytes */
+
+/* Of `left` pixels that are alike, TFD_TAPS_PIXELS or more, so many at once: as
+ * many as leave enough for the next time, or none. */
+static inline int64_t tfd_taps_pixels(int64_t left, int64_t most)
+{
+    if (most == TFD_TAPS_PIXELS || left >= most + TFD_TAPS_PIXELS)
+        return most;
+    return left <= most ? left : left - TFD_TAPS_PIXELS;
+}
 
 /* Asks for a line of each of the pixels that are TFD_TAPS_AHEAD behind those of
  * x and y: a line of a pixel after the other is no order that a processor sees
@@ -107,7 +120,7 @@ tfd_depthwise_fetch(const void *x, int64_t x_step, void *y, int64_t y_step)
     static inline                                                             \
         __attribute__((always_inline)) void tfd_depthwise_pixels_##name(      \
             const struct tfd_depthwise *d, const struct tfd_taps *taps,       \
-            const T *x, int64_t step, T *y)                                   \
+            const T *x, int64_t step, int64_t pixels, T *y)                   \
     {                                                                         \
         typedef tfd_taps_##name vector;                                       \
         const int lanes = (int)(sizeof(vector) / sizeof(T));                  \
@@ -116,6 +129,7 @@ tfd_depthwise_fetch(const void *x, int64_t x_step, void *y, int64_t y_step)
         const int64_t last = count > 0 ? taps->x[count - 1] : 0;              \
         int64_t c = 0;                                                        \
                                                                               \
+        (void)pixels;                                                         \
         for (; d->in - c >= lanes; c += lanes) {                              \
             const T *const xc = x + c, *const wc = (const T *)d->w + c;       \
             const int64_t step_3 = 3 * step;                                  \
@@ -143,12 +157,12 @@ tfd_depthwise_fetch(const void *x, int64_t x_step, void *y, int64_t y_step)
 
 TFD_FLOAT_DTYPES(TFD_DEPTHWISE_PIXELS)
 
-/* One pixel, or TFD_TAPS_PIXELS, of bfloat16: two taps at a time, by the
- * processor's dot products (tfd_depthwise_has_bfloat16), summed in float and
- * rounded once. */
+/* One pixel, or TFD_TAPS_PIXELS and more, of bfloat16: two taps at a time, by
+ * the processor's dot products (tfd_depthwise_has_bfloat16), summed in float
+ * and rounded once. */
 void tfd_depthwise_dots(const struct tfd_depthwise *d,
                         const struct tfd_taps *taps, const tfd_bfloat16 *x,
-                        int64_t step, bool one, tfd_bfloat16 *y);
+                        int64_t step, int64_t pixels, tfd_bfloat16 *y);
 
 #define TFD_DOT_CHANNELS 32
 
@@ -169,15 +183,16 @@ static inline void tfd_depthwise_pixel_BFLOAT16(const struct tfd_depthwise *d,
                                                 tfd_bfloat16 *y, int64_t c)
 {
     (void)c; /* always 0 */
-    tfd_depthwise_dots(d, taps, x, 0, true, y);
+    tfd_depthwise_dots(d, taps, x, 0, 1, y);
 }
 
 static inline void tfd_depthwise_pixels_BFLOAT16(const struct tfd_depthwise *d,
                                                  const struct tfd_taps *taps,
                                                  const tfd_bfloat16 *x,
-                                                 int64_t step, tfd_bfloat16 *y)
+                                                 int64_t step, int64_t pixels,
+                                                 tfd_bfloat16 *y)
 {
-    tfd_depthwise_dots(d, taps, x, step, false, y);
+    tfd_depthwise_dots(d, taps, x, step, pixels, y);
 }
 
 #endif

@@ -299,6 +299,20 @@ static void test_gradients_of_every_window(void **state)
                 }
 }
 
+/* Of which many have the same taps: those at the end are summed twice. */
+static void test_gradients_of_long_rows(void **state)
+{
+    (void)state;
+    for (int columns = 4; columns < 80; columns++) {
+        check_gradients(
+            &(struct sizes){"bfloat16", 1, 3, columns, 33, 1, 3, 1, 1, 0});
+        check_gradients(
+            &(struct sizes){"bfloat16", 1, 2, columns, 32, 1, 2, 1, 1, 0});
+        check_gradients(
+            &(struct sizes){"float", 1, 2, columns, 17, 1, 3, 1, 1, 1});
+    }
+}
+
 /* At the borders no tap of a window meets x. */
 static void test_windows_in_the_padding(void **state)
 {
@@ -407,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_gradients_of_every_number_of_channels),
         cmocka_unit_test(test_gradients_of_every_window),
+        cmocka_unit_test(test_gradients_of_long_rows),
         cmocka_unit_test(test_windows_in_the_padding),
         cmocka_unit_test(test_gradients_of_other_sizes),
         cmocka_unit_test(test_gradients_refused),
