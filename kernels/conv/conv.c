@@ -178,11 +178,40 @@ static enum tfd_code convolve(struct tfd_kctx *k, struct tfd_conv *c,
 
 /* ---- Kernels ------------------------------------------------------------- */
 
+static bool is_point(const struct tfd_window_side *s)
+{
+    return s->size == 1 && s->stride == 1 && s->in == s->out;
+}
+
+/* Of half, a window of one element is a product of matrices that need not be
+ * widened as a whole. */
+static bool is_product_of_half(const struct tfd_kctx *k,
+                               const struct tfd_conv *c, struct tfd_gemm *g)
+{
+    const struct tfd_window *w = k->state;
+
+    *g = (struct tfd_gemm){.dtype = TFD_HALF,
+                           .m = c->batch * c->row.in * c->column.in,
+                           .n = c->out_channels,
+                           .k = c->in_channels,
+                           .lda = c->in_channels,
+                           .ldb = c->out_channels,
+                           .ldc = c->out_channels};
+    if (k->in[0].dtype != TFD_HALF || w->channels_second || c->groups != 1 ||
+        !is_point(&c->row) || !is_point(&c->column) || g->n < 1 || g->k < 1)
+        return false;
+    g->a = tfd_tensor_data(&k->in[0]);
+    g->b = tfd_tensor_data(&k->in[1]);
+    g->c = tfd_tensor_data(&k->out[0]);
+    return tfd_gemm_has_blocks(k, g);
+}
+
 enum tfd_code tfd_conv_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     const struct tfd_window *w = k->state;
     const struct tfd_tensor *x = &k->in[0], *filter = &k->in[1];
     struct tfd_conv c = {0};
+    struct tfd_gemm product;
     struct tfd_shape y;
 
     if (w->channels_second && !takes_all(x->dtype))
@@ -193,6 +222,8 @@ enum tfd_code tfd_conv_compute(struct tfd_kctx *k, struct tfd_status *st)
     TFD_TRY(tfd_conv_measure(w, &x->shape, &filter->shape, &c, &y, st));
     TFD_TRY(tfd_conv_check_filter(&filter->shape, &y, st));
     TFD_TRY(tfd_kctx_output(k, 0, x->dtype, &y, st));
+    if (is_product_of_half(k, &c, &product))
+        return tfd_gemm_blocks(k, &product, st);
     return convolve(
         k, &c,
         (struct tfd_image[]){tfd_image_operand(x, w->channels_second),

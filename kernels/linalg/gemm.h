@@ -66,4 +66,11 @@ struct tfd_kctx;
 bool tfd_gemv_narrow(struct tfd_kctx *k, const struct tfd_gemm *g);
 void tfd_gemm_parallel(struct tfd_kctx *k, const struct tfd_gemm *g);
 
+/* HALF and BFLOAT16 by way of floats, some rows of C at a time, which the
+ * threads share: where A has many rows and B is small and lies in a row, and
+ * lda, ldb and ldc are what A, B and C have (matmul.c). */
+bool tfd_gemm_has_blocks(const struct tfd_kctx *k, const struct tfd_gemm *g);
+enum tfd_code tfd_gemm_blocks(struct tfd_kctx *k, const struct tfd_gemm *g,
+                              struct tfd_status *st) TFD_MUST_USE;
+
 #endif

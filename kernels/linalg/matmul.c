@@ -8,18 +8,21 @@
 
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
+#include "common/thread/pool.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/linalg/gemm.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow.h"
 #include "kernels/core/outputs.h"
+#include "kernels/core/runtime.h"
 
 #include <string.h>
 
 /* Of half and bfloat16: the floats of a block of rows of A and C, and those of
  * a B for which rows are cut so. */
 #define BLOCK_FLOATS 65536
+#define BLOCKS_CACHED 3 /* that a second cache holds */
 #define BLOCK_ROWS_MIN 64
 #define BLOCK_B_FLOATS 4096
 #define FLOATS_PER_NS 8 /* widened and rounded */
@@ -56,8 +59,6 @@ static enum tfd_code multiply_whole(struct tfd_kctx *k,
     struct tfd_buffer *buffer = NULL;
     float *at;
 
-    if (tfd_gemv_narrow(k, g))
-        return TFD_OK;
     if ((size_t)a < limit && (size_t)b < limit && (size_t)c < limit)
         buffer = tfd_buffer_new((size_t)(a + b + c) * sizeof(float));
     if (!buffer)
@@ -121,6 +122,11 @@ static enum tfd_code multiply_blocks(void *arg, int64_t begin, int64_t end,
     return TFD_OK;
 }
 
+static int threads_of(const struct tfd_kctx *k)
+{
+    return k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 0;
+}
+
 /* Rows of a block; 0: not in blocks, as B is large, or a vector, or A is not
  * rows. */
 static int64_t rows_of_block(const struct tfd_gemm *g)
@@ -130,22 +136,37 @@ static int64_t rows_of_block(const struct tfd_gemm *g)
     return BLOCK_FLOATS / (g->k + g->n) / BLOCK_ROWS_MIN * BLOCK_ROWS_MIN;
 }
 
-static enum tfd_code multiply_narrow(struct tfd_kctx *k,
-                                     const struct tfd_gemm *g,
-                                     struct tfd_status *st)
+/* Of some blocks one thread keeps all in its second cache anyway. */
+bool tfd_gemm_has_blocks(const struct tfd_kctx *k, const struct tfd_gemm *g)
+{
+    const int64_t rows = rows_of_block(g);
+
+    return rows > 0 && g->m > (threads_of(k) > 1 ? rows : BLOCKS_CACHED * rows);
+}
+
+enum tfd_code tfd_gemm_blocks(struct tfd_kctx *k, const struct tfd_gemm *g,
+                              struct tfd_status *st)
 {
     struct blocks w = {.g = g, .rows = rows_of_block(g)};
     float b[BLOCK_B_FLOATS];
     double ns;
 
-    if (w.rows == 0 || g->m <= w.rows)
-        return multiply_whole(k, g, st);
     tfd_narrow_widen(g->dtype, g->b, b, g->k * g->n);
     w.b = b;
     ns = (double)w.rows * ((double)(g->k + g->n) / FLOATS_PER_NS +
                            (double)(g->k * g->n) / PRODUCTS_PER_NS);
     return tfd_kctx_try(k, (g->m + w.rows - 1) / w.rows, (int)ns + 1,
                         multiply_blocks, &w, st);
+}
+
+static enum tfd_code multiply_narrow(struct tfd_kctx *k,
+                                     const struct tfd_gemm *g,
+                                     struct tfd_status *st)
+{
+    if (tfd_gemv_narrow(k, g))
+        return TFD_OK;
+    return tfd_gemm_has_blocks(k, g) ? tfd_gemm_blocks(k, g, st)
+                                     : multiply_whole(k, g, st);
 }
 
 static bool computes_as_such(const struct tfd_gemm *g)

@@ -82,13 +82,18 @@ static void test_half_in_blocks_of_rows(void **state)
     static const struct krig_case cases[] = {
         {"MatMul",
          "",
-         {"half[8001,7] 1 2 3 4 5 6 7", "half[7,3] 1 2 3"},
-         {"half[8001,3] 28 56 84"}},
+         {"half[24001,7] 1 2 3 4 5 6 7", "half[7,3] 1 2 3"},
+         {"half[24001,3] 28 56 84"}},
         {"MatMul",
          "transpose_b=true",
-         {"half[8001,7] 1 2 3 4 5 6 7", "half[3,7] 1 1 1 1 1 1 1 2 2 2 2 2 2 2 "
-                                        "3 3 3 3 3 3 3"},
-         {"half[8001,3] 28 56 84"}},
+         {"half[24001,7] 1 2 3 4 5 6 7",
+          "half[3,7] 1 1 1 1 1 1 1 2 2 2 2 2 2 2 "
+          "3 3 3 3 3 3 3"},
+         {"half[24001,3] 28 56 84"}},
+        {"Conv2D", /* a window of one element is such a product */
+         "strides=1,1,1,1 padding=SAME",
+         {"half[2,100,121,7] 1 2 3 4 5 6 7", "half[1,1,7,3] 1 2 3"},
+         {"half[2,100,121,3] 28 56 84"}},
     };
 
     (void)state;
