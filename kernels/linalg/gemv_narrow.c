@@ -22,12 +22,19 @@
 
 #define BLOCK 8192 /* floats, on the stack */
 #define WIDTH 2048 /* columns at a time */
-#define PER_NS 16  /* elements */
+/* Columns of a piece: fewer are read as parts of lines, again for each piece.
+ */
+#define PIECE_MIN 256
+#define PER_NS 16 /* elements */
+/* Floats behind the results that are there for masked vectors: one that reaches
+ * into a page that is not there takes some hundred nanoseconds. */
+#define MASKED 16
 
 struct narrow_vector {
     enum tfd_dtype dtype;
     const uint16_t *matrix;
     int64_t ld, k, n; /* k: what is summed for each of n results */
+    int64_t piece;    /* results that stay together */
     bool down;        /* the sum goes along a column of the matrix */
     const float *x;
     float *y;
@@ -49,6 +56,8 @@ static int64_t least(int64_t a, int64_t b)
 #define WIDE_INLINE WIDE static inline __attribute__((always_inline))
 
 enum { LANES = 16, ROWS = 8 };
+
+#define SUMS_MIN 16 /* columns; of fewer each sum waits for the last one */
 
 WIDE_INLINE __m512 widened(enum tfd_dtype dtype, __mmask16 mask,
                            const uint16_t *from)
@@ -108,7 +117,7 @@ WIDE static void sum_bfloat16(const struct narrow_vector *v, int64_t first,
 
 static bool sums_down(const struct narrow_vector *v, int64_t begin, int64_t end)
 {
-    if (!v->down || !tfd_simd_has_avx512())
+    if (!v->down || v->n < SUMS_MIN || !tfd_simd_has_avx512())
         return false;
     for (int64_t n; begin < end && !tfd_halted(); begin += n) {
         n = least(WIDTH, end - begin);
@@ -172,9 +181,9 @@ static void multiply_block(const struct narrow_vector *v, int64_t first,
     tfd_gemm(&g);
 }
 
-static void multiply_some(void *arg, int64_t begin, int64_t end)
+static void multiply_some(const struct narrow_vector *v, int64_t begin,
+                          int64_t end)
 {
-    const struct narrow_vector *v = arg;
     const int64_t width = least(v->down ? end - begin : v->k, WIDTH);
     const int64_t n = v->down ? width : BLOCK / width;
     const int64_t k = v->down ? BLOCK / width : width;
@@ -186,9 +195,25 @@ static void multiply_some(void *arg, int64_t begin, int64_t end)
             multiply_block(v, i, least(n, end - i), p, least(k, v->k - p));
 }
 
-static int cost_of_sum(int64_t k)
+static void multiply_pieces(void *arg, int64_t begin, int64_t end)
 {
-    return (int)(least(k, INT32_MAX - PER_NS) / PER_NS) + 1;
+    const struct narrow_vector *v = arg;
+
+    multiply_some(v, begin * v->piece, least(end * v->piece, v->n));
+}
+
+static int64_t piece_of(int64_t n)
+{
+    const int64_t count = n / PIECE_MIN;
+
+    return count > 1 ? (n - 1) / count + 1 : n;
+}
+
+static int cost_of_piece(const struct narrow_vector *v)
+{
+    const int64_t most = (int64_t)(INT32_MAX - 1) * PER_NS / v->piece;
+
+    return (int)(least(v->k, most) * v->piece / PER_NS) + 1;
 }
 
 bool tfd_gemv_narrow(struct tfd_kctx *k, const struct tfd_gemm *g)
@@ -207,14 +232,17 @@ bool tfd_gemv_narrow(struct tfd_kctx *k, const struct tfd_gemm *g)
         (size_t)g->k > SIZE_MAX / sizeof(*at) / 2 ||
         (size_t)v.n > SIZE_MAX / sizeof(*at) / 2)
         return false;
-    floats = tfd_buffer_new((size_t)(v.k + v.n) * sizeof(*at));
+    floats = tfd_buffer_new(((size_t)(v.k + v.n) + MASKED) * sizeof(*at));
     if (!floats)
         return false;
     at = floats->data;
     tfd_narrow_widen(g->dtype, first ? g->a : g->b, at, v.k);
     v.x = at;
     v.y = at + v.k;
-    tfd_kctx_parallel(k, v.n, cost_of_sum(v.k), multiply_some, &v);
+    memset(v.y + v.n, 0, MASKED * sizeof(*at));
+    v.piece = v.down ? piece_of(v.n) : 1;
+    tfd_kctx_parallel(k, (v.n - 1) / v.piece + 1, cost_of_piece(&v),
+                      multiply_pieces, &v);
     tfd_narrow_round(g->dtype, v.y, g->c, v.n);
     tfd_buffer_unref(floats);
     return true;
