@@ -33,6 +33,21 @@ WITH_AVX512 __mmask16 mask_of(int64_t left)
     return (__mmask16)(left < LANES ? (1u << left) - 1 : 0xffffu);
 }
 
+WITH_AVX512 __m128 one(const tfd_half *x)
+{
+    return _mm_maskz_cvtph_ps(1, _mm_cvtsi32_si128(*x));
+}
+
+WITH_AVX512 void put_one(tfd_half *y, __m128 x)
+{
+    *y = (tfd_half)_mm_cvtsi128_si32(_mm_maskz_cvtps_ph(
+        1, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+/* Short rows are joined one by one: a vector that is read where a shorter one
+ * was just written waits for memory. */
+#define SHORT 2
+
 #define LOOP(word)                                                       \
     __attribute__((target(TFD_SIMD_AVX512))) static void word##_halves(  \
         void *arg, int64_t begin, int64_t end)                           \
@@ -51,6 +66,12 @@ WITH_AVX512 __mmask16 mask_of(int64_t left)
             if (row < begin || row >= end)                               \
                 continue;                                                \
             to += row * s->inner;                                        \
+            if (s->inner <= SHORT) {                                     \
+                for (int64_t n = 0; n < s->inner; n++)                   \
+                    put_one(to + n,                                      \
+                            _mm_##word##_ss(one(to + n), one(by + n)));  \
+                continue;                                                \
+            }                                                            \
             for (int64_t n = 0; n < s->inner; n += LANES) {              \
                 const __mmask16 mask = mask_of(s->inner - n);            \
                                                                          \
