@@ -279,11 +279,13 @@ static void join_runs(struct tfd_box_plan *p)
     p->units /= p->counter[--p->counters].end;
 }
 
-#define PAST_RUN_MIN 256 /* bytes */
+/* Bytes; longer runs are read ahead by the processor. */
+#define PAST_RUN_MIN 256
+#define PAST_RUN_MAX 4096
 
 /* Whether runs are whole lines where they are written, and so many that they go
- * past the caches.  Those without gaps are long copies, which do so themselves.
- */
+ * past the caches.  Those without gaps are long copies, which do so themselves;
+ * those from the last to the first are asked for already (ask_ahead()). */
 static bool go_past(const struct tfd_box_plan *p)
 {
     const struct tfd_box *b = &p->box;
@@ -291,7 +293,7 @@ static bool go_past(const struct tfd_box_plan *p)
     int64_t lines = (int64_t)((uintptr_t)p->to % LINE_SIZE) | run;
 
     if (p->row < 0 || p->nest.runs > 0 || run < PAST_RUN_MIN ||
-        p->nest.row_from == run || p->nest.row_from == 0 ||
+        run > PAST_RUN_MAX || p->nest.row_from <= run ||
         !tfd_lines_worth(bytes, bytes))
         return false;
     for (int d = 0; d < b->rank - 1; d++)
