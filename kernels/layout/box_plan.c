@@ -279,8 +279,9 @@ static void join_runs(struct tfd_box_plan *p)
     p->units /= p->counter[--p->counters].end;
 }
 
-/* Bytes; longer runs are read ahead by the processor. */
-#define PAST_RUN_MIN 256
+/* Bytes; longer runs are read ahead by the processor.  Of shorter ones the gain
+ * is less than what it costs whoever reads the result next. */
+#define PAST_RUN_MIN 512
 #define PAST_RUN_MAX 4096
 
 /* Whether runs are whole lines where they are written, and so many that they go

@@ -270,7 +270,7 @@ static void test_far_reverses(void **state)
  * or not, one behind the other or with gaps. */
 static void test_far_runs(void **state)
 {
-    static const int64_t runs[] = {256, 320, 528, 4096};
+    static const int64_t runs[] = {256, 512, 528, 4096};
     const int to_line = (int)(-((uintptr_t)there + AROUND) % 64);
 
     (void)state;
