@@ -15,6 +15,7 @@
 
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
+#include "kernels/vector/double_functions.h"
 #include "kernels/vector/simd.h"
 #include "kernels/vector/vector_functions.h"
 
@@ -50,21 +51,36 @@ static int64_t row_at(const struct item *m, int64_t t)
     return (t * m->i->batch + m->i->b) * m->i->classes;
 }
 
+struct logits {
+    double *y;
+    double most;
+};
+
+TFD_SIMD_LOOP(exponentials)
+{
+    const struct logits *l = arg;
+    double *y = l->y;
+
+    for (int64_t i = begin; i < end; i++)
+        y[i] = tfd_double_exp(y[i] - l->most);
+}
+TFD_SIMD_CLONES_WIDE(exponentials)
+
 /* Softmax of each step, into the gradient. */
 static void probabilities(const struct item *m)
 {
     const int64_t n = m->i->classes;
 
     for (int64_t t = 0; t < m->i->steps && !tfd_halted(); t++) {
-        double most = -(double)INFINITY, sum = 0;
+        struct logits l = {m->y, -(double)INFINITY};
+        double sum = 0;
 
         tfd_ctc_load(m->i->inputs, row_at(m, t), n, m->y);
         for (int64_t i = 0; i < n; i++)
-            most = m->y[i] > most ? m->y[i] : most;
-        for (int64_t i = 0; i < n; i++) {
-            m->y[i] = exp(m->y[i] - most);
+            l.most = m->y[i] > l.most ? m->y[i] : l.most;
+        exponentials(&l, 0, n);
+        for (int64_t i = 0; i < n; i++)
             sum += m->y[i];
-        }
         for (int64_t i = 0; i < n; i++)
             m->y[i] /= sum;
         tfd_ctc_store(m->i->gradient, row_at(m, t), n, m->y);
