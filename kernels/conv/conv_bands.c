@@ -129,15 +129,35 @@ static bool pack(struct bands *w)
 
 /* ---- Bands of an image --------------------------------------------------- */
 
+/* A sum of its own of a large filter, which is made, reordered and added, takes
+ * as long as some hundred pixels of a band. */
+#define LARGE_FILTER 16384
+#define LARGE_FILTER_PIXELS 512
+
+/* Bands that are worth their while: for sums of a large filter fewer. */
+static int64_t most_bands(enum tfd_conv_kind kind, const struct tfd_conv *c)
+{
+    const double products = tfd_conv_products(c);
+    const double worth = products / TFD_CONV_BAND_PRODUCTS;
+    const double pixels = (double)tfd_conv_planes_out(c) * (double)c->row.out *
+                          (double)c->column.out;
+    int64_t most =
+        worth < TFD_CONV_BANDS_MAX ? (int64_t)worth : TFD_CONV_BANDS_MAX;
+
+    if (kind == TFD_CONV_FILTER && products >= LARGE_FILTER * pixels)
+        for (int64_t bands = TFD_CONV_BANDS_MAX; bands > 1; bands /= 2)
+            if (most >= bands && pixels < (double)bands * LARGE_FILTER_PIXELS)
+                most = bands / 2;
+    return most;
+}
+
 /* Cuts the rows of the result into bands of no fewer than `least`. */
 static int64_t cut_bands(enum tfd_conv_kind kind, const struct tfd_conv *c,
                          int64_t least, struct tfd_conv_band *band)
 {
     const struct tfd_window_side *s = long_side(c);
     const int64_t rows = kind == TFD_CONV_INPUT ? s->in : s->out;
-    const double worth = tfd_conv_products(c) / TFD_CONV_BAND_PRODUCTS;
-    const int64_t most =
-        worth < TFD_CONV_BANDS_MAX ? (int64_t)worth : TFD_CONV_BANDS_MAX;
+    const int64_t most = most_bands(kind, c);
     const int64_t even = most > 0 ? (rows + most - 1) / most : rows;
     const int64_t each = even > least ? even : least;
     int64_t count = 0, at = 0;
