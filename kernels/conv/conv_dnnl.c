@@ -290,6 +290,9 @@ static struct tfd_window_side turned(const struct tfd_window_side *s)
     return side;
 }
 
+/* Channels whose lines stay in the first cache while others are gone along. */
+#define TURNED 32
+
 /* The elements of w in reverse, and its channels exchanged. */
 static void turn_narrow(const struct tfd_conv *c, uint16_t *to)
 {
@@ -298,9 +301,10 @@ static void turn_narrow(const struct tfd_conv *c, uint16_t *to)
 
     for (int64_t i = numbers_of_filter(c) / in / out - 1; i >= 0;
          i--, to += in * out)
-        for (int64_t x = 0; x < in; x++)
+        for (int64_t first = 0; first < in; first += TURNED)
             for (int64_t y = 0; y < out; y++)
-                to[y * in + x] = from[(i * in + x) * out + y];
+                for (int64_t x = first; x < in && x < first + TURNED; x++)
+                    to[y * in + x] = from[(i * in + x) * out + y];
 }
 
 /* The gradient by x of windows that move by one is a convolution of y, whose
