@@ -409,6 +409,20 @@ static void test_what_onednn_is_given(void **state)
     assert_true(is_taken("few planes", TFD_CONV_FILTER, 1));
 }
 
+/* Of bfloat16 steps over planes are too much for the library: it reads what is
+ * not there. */
+static void test_what_onednn_gets_wrong(void **state)
+{
+    static const struct tfd_window_side side[] = {
+        {3, 2, 3, 2, 1, 1}, {12, 6, 3, 2, 1, 0}, {20, 10, 1, 2, 1, 0}};
+    const struct tfd_conv c = {TFD_BFLOAT16, side[0], side[1], side[2], 4,   16,
+                               16,           1,       NULL,    NULL,    NULL};
+    struct tfd_kctx k = {.rt = NULL};
+
+    (void)state;
+    assert_false(tfd_conv_dnnl(&k, TFD_CONV_FILTER, &c));
+}
+
 /* However many share it, but for the gradient by w, whose sums are parted. */
 static void check_bits(const struct shape *s, int kind)
 {
@@ -444,6 +458,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_of_loops),
         cmocka_unit_test(test_what_onednn_is_given),
+        cmocka_unit_test(test_what_onednn_gets_wrong),
         cmocka_unit_test(test_same_bits),
     };
 
