@@ -1,12 +1,12 @@
 /*
  * conv_bands.h - convolves a batch that has fewer images than there are
  * threads: each image is cut into bands of rows, each volume into bands of
- * planes, a thread takes a band, and
- * each band is one call of a oneDNN primitive of its shape.
+ * planes, a thread takes a band, and each band is one call of a oneDNN
+ * primitive of its shape.
  *
  * How an image is cut depends on its shape alone, so that results are the same
- * bits for any number of threads that it is cut for.  Threads: as conv_gemm.h,
- * but k has some.
+ * bits for any number of threads that it is cut for; uncut, sums of bfloat16
+ * may be added in another order.  Threads: as conv_gemm.h, but k has some.
  */
 #ifndef TFD_KERNELS_CONV_BANDS_H
 #define TFD_KERNELS_CONV_BANDS_H

@@ -486,8 +486,9 @@ static bool is_slim(const struct product *p)
 {
     const struct tfd_gemm *g = p->g;
 
-    return !g->transpose_a && g->ldc == g->n && g->n <= SLIM_COLUMNS &&
-           p->pairs <= SLIM_PAIRS && g->m >= SLIM_MIN &&
+    return !g->transpose_a && g->lda <= LANES && g->ldc == g->n && g->n > 0 &&
+           g->n <= SLIM_COLUMNS && p->pairs > 0 && p->pairs <= SLIM_PAIRS &&
+           g->m >= SLIM_MIN &&
            g->lda <= (SLIM_WORDS - g->k) / (SLIM_ROWS_MIN - 1);
 }
 

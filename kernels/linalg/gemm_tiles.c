@@ -299,7 +299,7 @@ bool tfd_gemm_slim(const struct tfd_gemm *g)
     struct slim s;
 
     if (g->dtype != TFD_FLOAT || g->transpose_a || g->add || g->ldc != g->n ||
-        g->k > SLIM_DEPTH_MAX || g->n > SLIM_COLUMNS ||
+        g->n < 1 || g->k < 1 || g->k > SLIM_DEPTH_MAX || g->n > SLIM_COLUMNS ||
         g->lda > PAIR / (SLIM_ROWS_MIN - 1) || g->m < SLIM_MIN ||
         !tfd_simd_has_avx512())
         return false;
