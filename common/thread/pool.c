@@ -8,8 +8,9 @@
  * A range lies on the stack of the thread in tfd_pool_parallel().  It is in the
  * list while it has pieces that nobody took; a thread that helps is counted in
  * it under the lock, so the owner knows when nobody looks at it any more.
- * Pieces are handed out by an atomic counter without the lock.  Ranges come
- * before jobs, since somebody waits for them.
+ * Pieces are handed out without the lock, to each thread from its own share of
+ * them first (shares.h).  Ranges come before jobs, since somebody waits for
+ * them.
  *
  * Waking costs a system call, and whoever makes it computes nothing meanwhile.
  * So each thread that finds more to do than it can wakes one other, before it
@@ -24,6 +25,7 @@
 #include "common/base/denormals.h"
 #include "common/thread/halt.h"
 #include "common/thread/lock.h"
+#include "common/thread/shares.h"
 #include "common/thread/spin.h"
 
 #include <assert.h>
@@ -52,15 +54,16 @@ struct range {
     tfd_range_fn *fn;
     void *arg;
     int64_t n;
-    int64_t piece; /* elements in one */
-    int64_t piece_count;
+    int64_t piece;   /* elements in one */
     int64_t block;   /* elements between two looks at halt */
     const int *halt; /* the caller's, for those who help */
-    int64_t taken;   /* pieces; may pass piece_count */
+    int threads;     /* of the pool */
     int helpers;     /* written under the lock, as the rest */
+    bool helped;     /* there was one */
     bool listed;
     struct range *next, *previous;
     struct tfd_cond left; /* the last helper has gone */
+    struct tfd_shares shares;
 };
 
 struct worker {
@@ -92,6 +95,11 @@ struct tfd_pool {
     int count;
     struct worker worker[];
 };
+
+/* Which of its pool's threads this is; the first, for who is none. */
+static _Thread_local int worker_index;
+/* Nobody came to help with the last range of this thread. */
+static _Thread_local bool was_alone;
 
 /* ---- Waking -------------------------------------------------------------- */
 
@@ -172,23 +180,16 @@ static void run_piece(const struct range *r, int64_t begin, int64_t end)
     }
 }
 
-static void work_on(struct range *r)
+static void work_on(struct range *r, struct tfd_shares_place place)
 {
-    for (;;) {
-        int64_t i = TFD_COUNTER_TAKE(&r->taken, 1);
-        int64_t begin;
+    struct tfd_shares *s = &r->shares;
+    int64_t i;
 
-        if (i >= r->piece_count)
-            return;
-        begin = i * r->piece;
-        run_piece(r, begin, i + 1 < r->piece_count ? begin + r->piece : r->n);
+    while ((i = tfd_shares_take(s, &place)) >= 0) {
+        const int64_t begin = i * r->piece;
+
+        run_piece(r, begin, i + 1 < s->piece_count ? begin + r->piece : r->n);
     }
-}
-
-/* What is taken between this and its use makes a wake-up useless, not wrong. */
-static int64_t pieces_left(struct range *r)
-{
-    return r->piece_count - TFD_LOAD_RELAXED(&r->taken);
 }
 
 /* Called and returns with the lock held. */
@@ -197,11 +198,13 @@ static void help(struct tfd_pool *p, struct range *r)
     struct worker *next = NULL;
 
     TFD_COUNTER_ADD(&r->helpers, 1);
-    if (pieces_left(r) > 1 || has_job(p))
+    r->helped = true;
+    /* What is taken meanwhile makes a wake-up useless, not wrong. */
+    if (tfd_shares_left(&r->shares) > 1 || has_job(p))
         next = take_sleeper(p);
     unlock_and_wake(p, next);
     tfd_halt_at(r->halt);
-    work_on(r);
+    work_on(r, tfd_shares_guest(&r->shares, worker_index));
     tfd_halt_at(NULL);
     tfd_lock(&p->lock);
     unlist(p, r);
@@ -209,15 +212,16 @@ static void help(struct tfd_pool *p, struct range *r)
         tfd_cond_signal(&r->left);
 }
 
-static void share_out(struct range *r, int64_t grain, int threads)
+/* How many pieces there are. */
+static int64_t cut(struct range *r, int64_t grain)
 {
-    int64_t pieces = ((int64_t)threads + 1) * PIECES_PER_THREAD;
+    int64_t pieces = ((int64_t)r->threads + 1) * PIECES_PER_THREAD;
     int64_t even = r->n / pieces + (r->n % pieces != 0);
 
     r->piece = even > grain ? even : grain;
     if (r->piece >= ALIGNED_MIN && r->piece <= r->n - ALIGNED)
         r->piece = (r->piece + ALIGNED - 1) / ALIGNED * ALIGNED;
-    r->piece_count = r->n / r->piece + (r->n % r->piece != 0);
+    return r->n / r->piece + (r->n % r->piece != 0);
 }
 
 /* What the last helper still has to do is short.  Called and returns with the
@@ -238,34 +242,64 @@ static void wait_for_helpers(struct tfd_pool *p, struct range *r)
         tfd_cond_wait(&r->left, &p->lock);
 }
 
-void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
-                       tfd_range_fn *fn, void *arg)
+static void work_together(struct tfd_pool *p, struct range *r)
 {
-    struct range r = {.fn = fn, .arg = arg, .n = n, .halt = tfd_halt_flag};
+    tfd_cond_init(&r->left);
+    tfd_lock(&p->lock);
+    list(p, r);
+    unlock_and_wake(p, announce(p));
+
+    work_on(r, tfd_shares_host(&r->shares));
+
+    tfd_lock(&p->lock);
+    unlist(p, r);
+    wait_for_helpers(p, r);
+    tfd_unlock(&p->lock);
+    was_alone = !r->helped;
+    tfd_cond_deinit(&r->left);
+}
+
+static void parallel(struct tfd_pool *p, int64_t n, int64_t grain, bool back,
+                     tfd_range_fn *fn, void *arg)
+{
+    struct range r; /* most of it is for shares that there are seldom */
+    int64_t pieces;
 
     if (n <= 0)
         return;
     if (grain < 1)
         grain = 1;
+    r.fn = fn;
+    r.arg = arg;
+    r.n = n;
+    r.halt = tfd_halt_flag;
     r.block = grain > INT64_MAX / BLOCK_GRAINS ? grain : grain * BLOCK_GRAINS;
-    share_out(&r, grain, tfd_pool_threads(p));
-    if (!p || r.piece_count == 1) {
+    r.threads = tfd_pool_threads(p);
+    r.helpers = 0;
+    r.helped = r.listed = false;
+    r.next = r.previous = NULL;
+    pieces = cut(&r, grain);
+    if (!p || pieces == 1) {
         run_piece(&r, 0, n);
         return;
     }
+    if (was_alone)
+        tfd_shares_init_alone(&r.shares, pieces, back);
+    else
+        tfd_shares_init(&r.shares, pieces, r.threads, worker_index, back);
+    work_together(p, &r);
+}
 
-    tfd_cond_init(&r.left);
-    tfd_lock(&p->lock);
-    list(p, &r);
-    unlock_and_wake(p, announce(p));
+void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
+                       tfd_range_fn *fn, void *arg)
+{
+    parallel(p, n, grain, false, fn, arg);
+}
 
-    work_on(&r);
-
-    tfd_lock(&p->lock);
-    unlist(p, &r);
-    wait_for_helpers(p, &r);
-    tfd_unlock(&p->lock);
-    tfd_cond_deinit(&r.left);
+void tfd_pool_parallel_back(struct tfd_pool *p, int64_t n, int64_t grain,
+                            tfd_range_fn *fn, void *arg)
+{
+    parallel(p, n, grain, true, fn, arg);
 }
 
 /* ---- Jobs ---------------------------------------------------------------- */
@@ -378,6 +412,7 @@ static void *run_worker(void *arg)
     struct worker *w = arg;
     struct tfd_pool *p = w->pool;
 
+    worker_index = (int)(w - p->worker);
     (void)tfd_denormals_flush();
     tfd_lock(&p->lock);
     for (;;) {

@@ -68,14 +68,19 @@ uint64_t tfd_pool_cpu_us(const struct tfd_pool *p);
 /*
  * Calls fn for pieces that together are [0, n), each of at least grain elements
  * except the last, on idle threads and on this one, and returns when all are
- * done.  The caller takes pieces until none is left and then waits only for
- * those that others have begun, so calls may nest.  A range of many grains
- * whose first elements show that it is over before a sleeping thread would have
- * come is the caller's alone.  fn must not wait for another piece.  Where the
- * caller may be halted (common/thread/halt.h), so may those who help it:
- * elements are left out then.
+ * done.  A thread has the same part of each range as long as the others come in
+ * time, so that its own cache still holds it.  The caller takes pieces until
+ * none is left and then waits only for those that others have begun, so calls
+ * may nest.  A range of many grains whose first elements show that it is over
+ * before a sleeping thread would have come is the caller's alone.  fn must not
+ * wait for another piece.  Where the caller may be halted
+ * (common/thread/halt.h), so may those who help it: elements are left out then.
  */
 void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
                        tfd_range_fn *fn, void *arg);
+/* The same, and each thread begins with the last piece of its share, where it
+ * ended in the range before. */
+void tfd_pool_parallel_back(struct tfd_pool *p, int64_t n, int64_t grain,
+                            tfd_range_fn *fn, void *arg);
 
 #endif

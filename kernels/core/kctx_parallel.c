@@ -34,11 +34,14 @@
 #define TURN_BLOCK (128 << 10)
 #define TURN_ALIGNED 64 /* elements, as in the pool */
 
-static void share(struct tfd_kctx *k, int64_t n, int64_t ps, tfd_range_fn *fn,
-                  void *arg)
+static void share(struct tfd_kctx *k, int64_t n, int64_t ps, bool back,
+                  tfd_range_fn *fn, void *arg)
 {
     if (!k->rt || n <= INLINE_PS / ps)
         fn(arg, 0, n);
+    else if (back)
+        tfd_pool_parallel_back(tfd_rt_pool(k->rt), n, PIECE_PS / ps + 1, fn,
+                               arg);
     else
         tfd_pool_parallel(tfd_rt_pool(k->rt), n, PIECE_PS / ps + 1, fn, arg);
 }
@@ -47,7 +50,7 @@ void tfd_kctx_parallel(struct tfd_kctx *k, int64_t n, int cost,
                        tfd_range_fn *fn, void *arg)
 {
     if (n > 0)
-        share(k, n, (int64_t)(cost < 1 ? 1 : cost) * 1000, fn, arg);
+        share(k, n, (int64_t)(cost < 1 ? 1 : cost) * 1000, false, fn, arg);
 }
 
 static int64_t bytes_ps(int64_t n, int64_t size)
@@ -60,7 +63,7 @@ void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
                              tfd_range_fn *fn, void *arg)
 {
     if (n > 0)
-        share(k, n, bytes_ps(n, bytes < 1 ? 1 : bytes), fn, arg);
+        share(k, n, bytes_ps(n, bytes < 1 ? 1 : bytes), false, fn, arg);
 }
 
 /* ---- To and fro ---------------------------------------------------------- */
@@ -68,31 +71,30 @@ void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
 struct back {
     tfd_range_fn *fn;
     void *arg;
-    int64_t n, block, block_count;
+    int64_t block; /* elements */
 };
 
-/* Blocks [begin, end), counted from the last one. */
+/* The blocks of [begin, end), the last one first. */
 static void run_back(void *arg, int64_t begin, int64_t end)
 {
     const struct back *b = arg;
 
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t at = (b->block_count - 1 - i) * b->block;
-        const int64_t left = b->n - at;
+    while (begin < end) {
+        const int64_t at = begin + (end - begin - 1) / b->block * b->block;
 
-        b->fn(b->arg, at, at + (left < b->block ? left : b->block));
+        b->fn(b->arg, at, end);
+        end = at;
     }
 }
 
 static void share_back(struct tfd_kctx *k, int64_t n, int64_t ps, int64_t size,
                        tfd_range_fn *fn, void *arg)
 {
-    struct back b = {fn, arg, n, size < TURN_BLOCK ? TURN_BLOCK / size : 1, 0};
+    struct back b = {fn, arg, size < TURN_BLOCK ? TURN_BLOCK / size : 1};
 
     if (b.block > TURN_ALIGNED)
         b.block -= b.block % TURN_ALIGNED;
-    b.block_count = n / b.block + (n % b.block != 0);
-    share(k, b.block_count, ps * b.block, run_back, &b);
+    share(k, n, ps, true, run_back, &b);
 }
 
 void tfd_kctx_parallel_turns(struct tfd_kctx *k, int64_t n,
@@ -113,5 +115,5 @@ void tfd_kctx_parallel_turns(struct tfd_kctx *k, int64_t n,
             return;
         }
     }
-    share(k, n, ps, fn, arg);
+    share(k, n, ps, false, fn, arg);
 }

@@ -303,6 +303,10 @@ static void check_parallel(struct tfd_pool *p, int64_t n, int64_t grain)
     for (int64_t i = 0; i < n; i++)
         assert_int_equal(t.count[i], 1);
     assert_true(TFD_LOAD_ACQUIRE(&t.short_pieces) <= 1);
+    tfd_pool_parallel_back(p, n, grain, touch, &t);
+    for (int64_t i = 0; i < n; i++)
+        assert_int_equal(t.count[i], 2);
+    assert_true(TFD_LOAD_ACQUIRE(&t.short_pieces) <= 2);
     free(t.count);
 }
 
@@ -331,6 +335,8 @@ static void test_nothing_to_do_calls_nothing(void **state)
     tfd_pool_parallel(p, 0, 1, touch, NULL);
     tfd_pool_parallel(p, -5, 1, touch, NULL);
     tfd_pool_parallel(NULL, 0, 1, touch, NULL);
+    tfd_pool_parallel_back(p, 0, 1, touch, NULL);
+    tfd_pool_parallel_back(NULL, -1, 1, touch, NULL);
     tfd_pool_free(p);
 }
 
@@ -446,6 +452,39 @@ static void test_an_idle_thread_helps(void **state)
     tfd_pool_free(p);
 }
 
+struct where {
+    struct pair pair; /* first */
+    pthread_t of[2];  /* who ran which */
+};
+
+static void meet_and_tell(void *arg, int64_t begin, int64_t end)
+{
+    struct where *w = arg;
+
+    meet(&w->pair, begin, end);
+    w->of[begin] = pthread_self();
+}
+
+/* The caller has the same part each time, and the other one backwards. */
+static void test_parts_stay_with_their_threads(void **state)
+{
+    struct tfd_pool *p = make(1);
+
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        struct where w = {.of = {0}};
+        const bool back = round % 3 == 2;
+
+        pair_init(&w.pair);
+        (back ? tfd_pool_parallel_back : tfd_pool_parallel)(p, 2, 1,
+                                                            meet_and_tell, &w);
+        assert_true(pthread_equal(w.of[back], pthread_self()));
+        assert_false(pthread_equal(w.of[!back], pthread_self()));
+        pair_deinit(&w.pair);
+    }
+    tfd_pool_free(p);
+}
+
 /* The first element takes long: another thread is at the rest meanwhile. */
 static void meet_after_long(void *arg, int64_t begin, int64_t end)
 {
@@ -518,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_loops_may_nest),
         cmocka_unit_test(test_loops_from_every_thread_at_once),
         cmocka_unit_test(test_an_idle_thread_helps),
+        cmocka_unit_test(test_parts_stay_with_their_threads),
         cmocka_unit_test(test_a_long_range_of_many_is_shared),
         cmocka_unit_test(test_numbers_of_threads_that_are_refused),
         cmocka_unit_test(test_a_pool_knows_its_threads),
