@@ -29,9 +29,9 @@
 /* Bytes over which a loop turns: less stays in such a cache anyway, and of more
  * it keeps too little.  Adding 64,000 doubles (1.5 MB) takes 0.8 times as long
  * so, 500,000 floats (6 MB) 0.96, 4,000,000 1.1 (Zen 5). */
-#define TURN_SIZE (640 << 10)
+#define TURN_SIZE (800 << 10)
 #define TURN_SIZE_MAX (6 << 20)
-#define TURN_BLOCK (128 << 10)
+#define TURN_BLOCK (400 << 10)
 #define TURN_ALIGNED 64 /* elements, as in the pool */
 
 static void share(struct tfd_kctx *k, int64_t n, int64_t ps, bool back,
