@@ -302,6 +302,11 @@ void tfd_pool_parallel_back(struct tfd_pool *p, int64_t n, int64_t grain,
     parallel(p, n, grain, true, fn, arg);
 }
 
+bool tfd_pool_had_help(void)
+{
+    return !was_alone;
+}
+
 /* ---- Jobs ---------------------------------------------------------------- */
 
 static void enqueue(struct tfd_pool *p, struct line *to, struct tfd_job *job)

@@ -480,6 +480,7 @@ static void test_parts_stay_with_their_threads(void **state)
                                                             meet_and_tell, &w);
         assert_true(pthread_equal(w.of[back], pthread_self()));
         assert_false(pthread_equal(w.of[!back], pthread_self()));
+        assert_true(tfd_pool_had_help());
         pair_deinit(&w.pair);
     }
     tfd_pool_free(p);

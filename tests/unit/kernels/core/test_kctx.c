@@ -400,6 +400,54 @@ static void test_threads_share_loops_that_turn(void **state)
     tfd_pool_free(rt.pool);
 }
 
+static void add_length(void *arg, int64_t begin, int64_t end)
+{
+    struct count *c = arg;
+
+    TFD_COUNTER_ADD(&c->calls, 1);
+    TFD_COUNTER_ADD(&c->sum, end - begin);
+}
+
+/* How many of 200 in a row had more than one part. */
+static int cut_of_many(struct tfd_kctx *k, int64_t n,
+                       const struct tfd_stream *s)
+{
+    int cut = 0;
+
+    for (int i = 0; i < 200; i++) {
+        struct count c = {0};
+
+        tfd_kctx_parallel_turns(k, n, s, add_length, &c);
+        assert_int_equal(c.sum, n);
+        assert_in_range(c.calls, 1, 2);
+        cut += c.calls == 2;
+    }
+    return cut;
+}
+
+/* They are too small to be shared otherwise; and seldom, if nobody comes. */
+static void test_streams_in_a_row_are_shared_in_halves(void **state)
+{
+    static const struct tfd_stream s = {0, 8, 4}, large = {0, 524288, 524288};
+    static const int64_t sizes[] = {104167, 110003, 131072};
+    int cut = 0;
+
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        struct tfd_rt rt = {.pool = tfd_pool_new(threads, NULL)};
+        struct tfd_kctx k = {.rt = &rt};
+
+        assert_int_equal(cut_of_many(&k, 1, &s), 0);
+        assert_int_equal(cut_of_many(&k, 104166, &s), 0);
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+            cut += cut_of_many(&k, sizes[i], &s);
+        assert_true(threads > 1 || cut == 0);
+        assert_true(cut_of_many(&k, 2, &large) > 0); /* turns */
+        tfd_pool_free(rt.pool);
+    }
+    assert_true(cut > 0);
+}
+
 static void test_without_a_runtime_loops_are_whole(void **state)
 {
     struct tfd_kctx k = {.rt = NULL};
@@ -429,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_bytes_tell_whether_a_loop_is_shared),
         cmocka_unit_test(test_large_loops_turn),
         cmocka_unit_test(test_threads_share_loops_that_turn),
+        cmocka_unit_test(test_streams_in_a_row_are_shared_in_halves),
         cmocka_unit_test(test_without_a_runtime_loops_are_whole),
     };
 
