@@ -11,7 +11,6 @@
 
 #include "common/base/atomic.h"
 #include "common/base/alloc.h"
-#include "common/thread/pool.h"
 #include "kernels/conv/conv_primitives.h"
 #include "kernels/core/runtime.h"
 
@@ -201,8 +200,7 @@ static int64_t choose_bands(enum tfd_conv_kind kind, const struct tfd_conv *c,
 int64_t tfd_conv_bands_of(const struct tfd_kctx *k, enum tfd_conv_kind kind,
                           const struct tfd_conv *c, struct tfd_conv_band *band)
 {
-    const int64_t count =
-        choose_bands(kind, c, tfd_pool_threads(tfd_rt_pool(k->rt)), band);
+    const int64_t count = choose_bands(kind, c, tfd_kctx_threads(k), band);
 
     for (int64_t i = 0; i < count; i++) {
         band[i].primitive = acquire(kind, c, &band[i].row);

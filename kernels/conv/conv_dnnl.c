@@ -14,7 +14,6 @@
 
 #include "common/base/atomic.h"
 #include "common/base/alloc.h"
-#include "common/thread/pool.h"
 #include "kernels/conv/conv_bands.h"
 #include "kernels/conv/conv_primitives.h"
 #include "kernels/linalg/dnnl.h"
@@ -63,11 +62,6 @@ static int cost_of_products(double count)
     double ns = count / PRODUCTS_PER_NS;
 
     return ns < 1 ? 1 : ns > 1e9 ? 1000000000 : (int)ns;
-}
-
-static int threads_of(const struct tfd_kctx *k)
-{
-    return k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 0;
 }
 
 /* Steps of more than one leave a vector of few channels mostly empty: a third
@@ -257,7 +251,7 @@ static int64_t numbers_of_filter(const struct tfd_conv *c)
 static bool by_share(struct tfd_kctx *k, const struct tfd_conv *c)
 {
     struct work w = {.c = c, .elements = numbers_of_filter(c)};
-    const int64_t threads = threads_of(k) > 1 ? threads_of(k) : 1;
+    const int64_t threads = tfd_kctx_threads(k) > 1 ? tfd_kctx_threads(k) : 1;
     bool done;
 
     w.each = (c->batch + threads - 1) / threads;
@@ -358,11 +352,11 @@ bool tfd_conv_dnnl(struct tfd_kctx *k, enum tfd_conv_kind kind,
 {
     if (!is_wanted(kind, c))
         return false;
-    if (c->batch < threads_of(k)) {
+    if (c->batch < tfd_kctx_threads(k)) {
         if (by_few_images(k, kind, c))
             return true;
         if (c->dtype == TFD_FLOAT &&
-            c->batch * TFD_CONV_PRODUCTS_THREADS < threads_of(k))
+            c->batch * TFD_CONV_PRODUCTS_THREADS < tfd_kctx_threads(k))
             return false;
     }
     return kind == TFD_CONV_FILTER ? by_share(k, c) : by_image(k, kind, c);

@@ -18,7 +18,6 @@
 #include "common/base/atomic.h"
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
-#include "common/thread/pool.h"
 #include "kernels/conv/conv_columns.h"
 #include "kernels/conv/conv_dnnl.h"
 #include "kernels/linalg/gemm.h"
@@ -373,7 +372,7 @@ enum tfd_code tfd_conv_filter(struct tfd_kctx *k, const struct tfd_conv *c,
     struct task t = task_of(c);
     const int64_t elements = t.columns.length * c->out_channels,
                   tiles = tiles_of(&t);
-    int64_t shares = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
+    int64_t shares = tfd_kctx_threads(k);
     struct tfd_buffer *sums;
 
     if (tfd_conv_dnnl(k, TFD_CONV_FILTER, c))

@@ -14,7 +14,6 @@
 #include "common/base/alloc.h"
 #include "common/base/atomic.h"
 #include "common/thread/halt.h"
-#include "common/thread/pool.h"
 #include "kernels/conv/conv_dnnl.h"
 #include "kernels/core/runtime.h"
 #include "kernels/linalg/gemm.h"
@@ -378,7 +377,7 @@ enum tfd_code tfd_conv_volume_filter(struct tfd_kctx *k,
     const int64_t elements = j.length * c->out_channels;
     const int64_t tiles = tile_count(&j);
     const int64_t most = SUMS_BYTES_MAX / (elements * j.item) + 1;
-    int64_t shares = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
+    int64_t shares = tfd_kctx_threads(k);
     struct tfd_buffer *sums;
 
     if (by_dnnl(k, TFD_CONV_FILTER, c))

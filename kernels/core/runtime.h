@@ -13,11 +13,11 @@
 
 #include "common/resource/handle.h"
 #include "common/resource/resource.h"
+#include "common/thread/pool.h"
 #include "kernels/core/kernel.h"
 
 struct tfd_crew;
 struct tfd_file_access;
-struct tfd_pool;
 
 /* ---- Resources ----------------------------------------------------------- */
 
@@ -50,6 +50,11 @@ const char *tfd_rt_container(const struct tfd_rt *rt); /* the default's name */
 /* Files within --file_root (kernels/io/file.h). */
 struct tfd_file_access *tfd_rt_files(struct tfd_rt *rt);
 struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt);
+/* Threads that share a kernel's loops, at least one. */
+static inline int tfd_kctx_threads(const struct tfd_kctx *k)
+{
+    return k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
+}
 /* Threads that may wait.  What outlives its step holds a lasting function or
  * ends its work when its container lets go of it. */
 struct tfd_crew *tfd_rt_crew(struct tfd_rt *rt);

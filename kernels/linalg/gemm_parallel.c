@@ -9,7 +9,6 @@
 #include "kernels/linalg/gemm.h"
 
 #include "common/thread/halt.h"
-#include "common/thread/pool.h"
 #include "kernels/core/runtime.h"
 
 /* Of one core, to know when cutting pays. */
@@ -63,7 +62,7 @@ void tfd_gemm_parallel(struct tfd_kctx *k, const struct tfd_gemm *g)
 {
     struct pieces p = {.whole = *g, .by_rows = g->m >= g->n};
     double flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
-    int64_t threads = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
+    int64_t threads = tfd_kctx_threads(k);
     int64_t side = p.by_rows ? g->m : g->n;
     int64_t count = (int64_t)(flops / PIECE_FLOPS);
     int64_t large = (int64_t)(flops / LARGE_FLOPS);

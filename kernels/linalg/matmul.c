@@ -8,7 +8,6 @@
 
 #include "common/base/alloc.h"
 #include "common/thread/halt.h"
-#include "common/thread/pool.h"
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/linalg/gemm.h"
@@ -122,11 +121,6 @@ static enum tfd_code multiply_blocks(void *arg, int64_t begin, int64_t end,
     return TFD_OK;
 }
 
-static int threads_of(const struct tfd_kctx *k)
-{
-    return k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 0;
-}
-
 /* Rows of a block; 0: not in blocks, as B is large, or a vector, or A is not
  * rows. */
 static int64_t rows_of_block(const struct tfd_gemm *g)
@@ -141,7 +135,8 @@ bool tfd_gemm_has_blocks(const struct tfd_kctx *k, const struct tfd_gemm *g)
 {
     const int64_t rows = rows_of_block(g);
 
-    return rows > 0 && g->m > (threads_of(k) > 1 ? rows : BLOCKS_CACHED * rows);
+    return rows > 0 &&
+           g->m > (tfd_kctx_threads(k) > 1 ? rows : BLOCKS_CACHED * rows);
 }
 
 enum tfd_code tfd_gemm_blocks(struct tfd_kctx *k, const struct tfd_gemm *g,

@@ -14,7 +14,6 @@
 #include "common/base/alloc.h"
 #include "common/base/min.h"
 #include "common/thread/halt.h"
-#include "common/thread/pool.h"
 #include "kernels/core/runtime.h"
 #include "kernels/linalg/gemm.h"
 
@@ -221,7 +220,7 @@ static void run_bands(void *arg, int64_t begin, int64_t end)
 static bool run_in_bands(struct tfd_kctx *k, struct run *r,
                          const struct tfd_lstm *l)
 {
-    const int64_t threads = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
+    const int64_t threads = tfd_kctx_threads(k);
     struct bands b = {r, *l, BAND_FLOATS / 4 / l->cell};
     const double ns =
         (double)b.rows * (double)l->cell * (double)(l->input + l->cell) / 5;

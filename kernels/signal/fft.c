@@ -8,7 +8,6 @@
  * dimensions that are not transformed take turns where all would leave the
  * cache.
  */
-#include "common/thread/pool.h"
 #include "kernels/core/check.h"
 #include "kernels/core/families.h"
 #include "kernels/core/gradient.h"
@@ -189,11 +188,6 @@ static enum tfd_code run_from_half(struct work *w, struct tfd_status *st)
     return tfd_fft_lines_run(w->k, l, st);
 }
 
-static int threads_of(const struct tfd_kctx *k)
-{
-    return k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 0;
-}
-
 /* How many of the first axis go through all others before the next do: what
  * one axis has written is in the cache when the next reads it. */
 static int64_t items_at_once(const struct work *w)
@@ -203,7 +197,7 @@ static int64_t items_at_once(const struct work *w)
 
     if (w->t->dims == 1)
         return w->lines.count[0];
-    return 1 + (int64_t)(threads_of(w->k) + 1) * ITEMS_SIZE / size;
+    return 1 + (int64_t)(tfd_kctx_threads(w->k) + 1) * ITEMS_SIZE / size;
 }
 
 /* The side `count` items on. */
@@ -262,8 +256,8 @@ static int cost_of_item(const struct work *w)
     const int64_t *count = w->lines.count;
     const int64_t numbers = count[1] * count[2] * count[3];
 
-    if (w->t->dims == 1 || threads_of(w->k) < 2 ||
-        count[0] < ITEMS_A_THREAD * threads_of(w->k))
+    if (w->t->dims == 1 || tfd_kctx_threads(w->k) < 2 ||
+        count[0] < ITEMS_A_THREAD * tfd_kctx_threads(w->k))
         return 0;
     for (int i = 1; i <= w->t->dims; i++)
         if (numbers / count[TFD_FFT_AXES - i] < TFD_FFT_LANES_MAX)
