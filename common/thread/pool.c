@@ -180,33 +180,38 @@ static void run_piece(const struct range *r, int64_t begin, int64_t end)
     }
 }
 
-static void work_on(struct range *r, struct tfd_shares_place place)
+/* False: nothing was left to do. */
+static bool work_on(struct range *r, struct tfd_shares_place place)
 {
     struct tfd_shares *s = &r->shares;
+    bool did = false;
     int64_t i;
 
     while ((i = tfd_shares_take(s, &place)) >= 0) {
         const int64_t begin = i * r->piece;
 
         run_piece(r, begin, i + 1 < s->piece_count ? begin + r->piece : r->n);
+        did = true;
     }
+    return did;
 }
 
 /* Called and returns with the lock held. */
 static void help(struct tfd_pool *p, struct range *r)
 {
     struct worker *next = NULL;
+    bool helped;
 
     TFD_COUNTER_ADD(&r->helpers, 1);
-    r->helped = true;
     /* What is taken meanwhile makes a wake-up useless, not wrong. */
     if (tfd_shares_left(&r->shares) > 1 || has_job(p))
         next = take_sleeper(p);
     unlock_and_wake(p, next);
     tfd_halt_at(r->halt);
-    work_on(r, tfd_shares_guest(&r->shares, worker_index));
+    helped = work_on(r, tfd_shares_guest(&r->shares, worker_index));
     tfd_halt_at(NULL);
     tfd_lock(&p->lock);
+    r->helped = r->helped || helped;
     unlist(p, r);
     if (TFD_COUNTER_SUB(&r->helpers, 1) == 0)
         tfd_cond_signal(&r->left);
@@ -249,7 +254,7 @@ static void work_together(struct tfd_pool *p, struct range *r)
     list(p, r);
     unlock_and_wake(p, announce(p));
 
-    work_on(r, tfd_shares_host(&r->shares));
+    (void)work_on(r, tfd_shares_host(&r->shares));
 
     tfd_lock(&p->lock);
     unlist(p, r);

@@ -82,7 +82,7 @@ void tfd_pool_parallel(struct tfd_pool *p, int64_t n, int64_t grain,
  * ended in the range before. */
 void tfd_pool_parallel_back(struct tfd_pool *p, int64_t n, int64_t grain,
                             tfd_range_fn *fn, void *arg);
-/* Whether another thread helped with this thread's last range of two and more
+/* Whether another thread did some of this thread's last range of two and more
  * pieces; true before there was one. */
 bool tfd_pool_had_help(void);
 

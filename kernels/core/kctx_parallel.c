@@ -25,9 +25,9 @@
 #define INLINE_PS (INT64_C(4000) * TFD_COST_HOP_NS)
 #define PIECE_PS (INT64_C(2000) * TFD_COST_HOP_NS)
 
-/* Below, nobody helps with a loop over memory even where many follow each
- * other: with two threads 768 KB take up to 1.2 times as long, 1 MB 0.6, 1.5 MB
- * 0.55 to 0.95 (Zen 5). */
+/* Below, nobody helps with a loop over large operands even where many follow
+ * each other: with two threads 768 KB take up to 1.2 times as long, 1 MB
+ * 0.6, 1.5 MB 0.55 to 0.95 (Zen 5). */
 #define HALVES_PS (INT64_C(2000) * TFD_COST_HOP_NS)
 /* So many in a row, each so soon after the last one, are worth waking somebody
  * who is awake for the next ones then. */
@@ -119,6 +119,17 @@ static bool is_in_a_row(int64_t now)
     return halves.row == IN_A_ROW && now >= halves.rest_until_ns;
 }
 
+/* More than half, as a vector of the rest is whole then: which elements are in
+ * one does not depend on whether the loop is cut. */
+static int64_t half_of(int64_t n)
+{
+    const int64_t half = n - n / 2;
+
+    return half <= TURN_ALIGNED
+               ? half
+               : (half + TURN_ALIGNED - 1) / TURN_ALIGNED * TURN_ALIGNED;
+}
+
 static void run_halves(struct tfd_pool *pool, int64_t n, bool back,
                        tfd_range_fn *fn, void *arg)
 {
@@ -129,9 +140,9 @@ static void run_halves(struct tfd_pool *pool, int64_t n, bool back,
         return;
     }
     if (back)
-        tfd_pool_parallel_back(pool, n, n - n / 2, fn, arg);
+        tfd_pool_parallel_back(pool, n, half_of(n), fn, arg);
     else
-        tfd_pool_parallel(pool, n, n - n / 2, fn, arg);
+        tfd_pool_parallel(pool, n, half_of(n), fn, arg);
     halves.vain = tfd_pool_had_help() ? 0 : halves.vain + 1;
     if (halves.vain < VAIN_MAX)
         return;
@@ -143,12 +154,11 @@ static void run_halves(struct tfd_pool *pool, int64_t n, bool back,
 static void share_stream(struct tfd_kctx *k, int64_t n, int64_t ps, bool back,
                          tfd_range_fn *fn, void *arg)
 {
-    struct tfd_pool *pool = k->rt ? tfd_rt_pool(k->rt) : NULL;
-
-    if (n > INLINE_PS / ps || n <= HALVES_PS / ps || tfd_pool_threads(pool) < 2)
+    if (n < 2 || n > INLINE_PS / ps || n <= HALVES_PS / ps ||
+        tfd_kctx_threads(k) < 2)
         share(k, n, ps, back, fn, arg);
     else
-        run_halves(pool, n, back, fn, arg);
+        run_halves(tfd_rt_pool(k->rt), n, back, fn, arg);
 }
 
 static void share_back(struct tfd_kctx *k, int64_t n, int64_t ps, int64_t size,

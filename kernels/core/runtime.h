@@ -53,7 +53,9 @@ struct tfd_pool *tfd_rt_pool(struct tfd_rt *rt);
 /* Threads that share a kernel's loops, at least one. */
 static inline int tfd_kctx_threads(const struct tfd_kctx *k)
 {
-    return k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 1;
+    const int threads = k->rt ? tfd_pool_threads(tfd_rt_pool(k->rt)) : 0;
+
+    return threads < 1 ? 1 : threads;
 }
 /* Threads that may wait.  What outlives its step holds a lasting function or
  * ends its work when its container lets go of it. */
