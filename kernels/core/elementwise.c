@@ -8,6 +8,7 @@
 
 #include "kernels/core/broadcast.h"
 #include "kernels/core/outputs.h"
+#include "kernels/layout/box_runs.h"
 #include "kernels/vector/simd.h"
 
 #include <assert.h>
@@ -203,27 +204,33 @@ static void repeat(char *to, const void *row, size_t size, size_t whole)
     }
 }
 
+/* n rows from row i on, which meet as many in `block`. */
+static void run_block(const struct rows *r, int side, int64_t i, int64_t n,
+                      const char *block)
+{
+    const int64_t size = r->plan->row_size;
+    const size_t at = (size_t)(i * size);
+    struct tfd_row row = r->row;
+
+    row.a = side ? (const char *)row.a + at * r->a_size : block;
+    row.b = side ? block : (const char *)row.b + at * r->b_size;
+    row.y = (char *)row.y + at * r->y_size;
+    row.a_step = row.b_step = 1;
+    r->loop(&row, 0, n * size);
+}
+
 static void run_pattern(const struct rows *r, int side, int64_t begin,
                         int64_t end)
 {
     _Alignas(64) char pattern[PATTERN_SIZE];
     const size_t row_size = pattern_row(r, side);
     int64_t most = (int64_t)(PATTERN_SIZE / row_size);
-    const int64_t size = r->plan->row_size;
 
     most = end - begin < most ? end - begin : most;
     repeat(pattern, side ? r->row.b : r->row.a, row_size,
            (size_t)most * row_size);
-    for (int64_t i = begin; i < end; i += most) {
-        const int64_t n = end - i < most ? end - i : most;
-        const size_t at = (size_t)(i * size);
-        struct tfd_row row = r->row;
-
-        row.a = side ? (const char *)row.a + at * r->a_size : pattern;
-        row.b = side ? pattern : (const char *)row.b + at * r->b_size;
-        row.y = (char *)row.y + at * r->y_size;
-        r->loop(&row, 0, n * size);
-    }
+    for (int64_t i = begin; i < end; i += most)
+        run_block(r, side, i, end - i < most ? end - i : most, pattern);
 }
 
 static void run_pattern_a(void *arg, int64_t begin, int64_t end)
@@ -236,6 +243,59 @@ static void run_pattern_b(void *arg, int64_t begin, int64_t end)
     run_pattern(arg, 1, begin, end);
 }
 
+/*
+ * A column, each element of which meets a short row of the other operand: some
+ * elements of it, each repeated as often as it is met, so that the loop runs
+ * over several rows at once.  Longer rows gain nothing.
+ */
+#define COLUMN_SIZE 8192
+#define COLUMN_ROWS 8
+
+static int column_side(const struct rows *r, enum tfd_dtype dtype)
+{
+    const struct tfd_broadcast *p = r->plan;
+
+    if (p->rank != 1 || !tfd_dtype_is_pod(dtype))
+        return -1;
+    for (int side = 0; side < 2; side++)
+        if (!p->row_step[side] && p->row_step[1 - side] &&
+            p->step[side][0] != 0 && p->step[1 - side][0] != 0 &&
+            p->row_size <= COLUMN_SIZE / COLUMN_ROWS &&
+            pattern_row(r, side) <= COLUMN_SIZE / COLUMN_ROWS)
+            return side;
+    return -1;
+}
+
+static void run_column(const struct rows *r, int side, int64_t begin,
+                       int64_t end)
+{
+    _Alignas(64) char block[COLUMN_SIZE];
+    const size_t size = side ? r->b_size : r->a_size;
+    const size_t row_size = pattern_row(r, side);
+    const int64_t most = (int64_t)(COLUMN_SIZE / row_size);
+    const char *column = side ? r->row.b : r->row.a;
+    tfd_box_loop *fill = tfd_box_same_of((int64_t)size);
+    struct tfd_box_nest n = {.row_to = (int64_t)row_size,
+                             .row_from = (int64_t)size,
+                             .count = r->plan->row_size};
+
+    for (int64_t i = begin; i < end; i += n.rows) {
+        n.rows = end - i < most ? end - i : most;
+        fill(&n, block, column + (size_t)i * size);
+        run_block(r, side, i, n.rows, block);
+    }
+}
+
+static void run_column_a(void *arg, int64_t begin, int64_t end)
+{
+    run_column(arg, 0, begin, end);
+}
+
+static void run_column_b(void *arg, int64_t begin, int64_t end)
+{
+    run_column(arg, 1, begin, end);
+}
+
 /* Cost of one row, within int. */
 static int row_cost(const struct tfd_broadcast *p, int cost)
 {
@@ -244,7 +304,7 @@ static int row_cost(const struct tfd_broadcast *p, int cost)
     return (int)size * (cost > 0 ? cost : 1) + 10;
 }
 
-/* Whether it was run as a loop over a repeated row. */
+/* Whether it was run as a loop over repeated elements. */
 static bool run_patterns(struct tfd_kctx *k, struct rows *rows, int side,
                          tfd_range_fn *loop)
 {
@@ -265,11 +325,15 @@ static bool run_patterns(struct tfd_kctx *k, struct rows *rows, int side,
 static void run_plan(struct tfd_kctx *k, const struct tfd_elementwise *e,
                      struct rows *rows)
 {
-    static tfd_range_fn *const loops[] = {run_elementwise_rows, run_pattern_a,
-                                          run_pattern_b};
-    const int side = pattern_side(rows, k->in[0].dtype);
+    static tfd_range_fn *const loops[][3] = {
+        {run_elementwise_rows, run_pattern_a, run_pattern_b},
+        {run_elementwise_rows, run_column_a, run_column_b},
+    };
+    const enum tfd_dtype dtype = k->in[0].dtype;
+    const int pattern = pattern_side(rows, dtype);
+    const int side = pattern < 0 ? column_side(rows, dtype) : pattern;
     const struct tfd_broadcast *p = rows->plan;
-    tfd_range_fn *loop = loops[side + 1];
+    tfd_range_fn *loop = loops[pattern < 0][side + 1];
 
     if (side < 0 || e->cost != TFD_COST_MEMORY ||
         !run_patterns(k, rows, side, loop))

@@ -1,5 +1,6 @@
 /*
- * test_narrow_rows.c - a short row that meets every row of the other operand
+ * test_narrow_rows.c - a short row that meets every row of the other operand,
+ * and a column whose elements meet a short row each
  * (kernels/core/elementwise.c), on either side, in widths from one element to
  * more than is repeated, against one element at a time.
  */
