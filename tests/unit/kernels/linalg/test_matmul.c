@@ -333,9 +333,9 @@ static void test_tiles_leave_what_is_not_for_them(void **state)
 static void test_vectors_of_every_length(void **state)
 {
     (void)state;
-    for (int64_t n = 1; n <= 260; n++)
+    for (int64_t n = 1; n <= 520; n++)
         for (int flags = 0; flags < 4; flags++) {
-            const int64_t k = n % 17 == 0 ? 700 : 1 + 301 / n;
+            const int64_t k = n % 17 == 0 ? 700 : 1 + 601 / n;
 
             compare_with_loops(TFD_FLOAT, 1, n, k, flags & 1, flags & 2);
             compare_with_loops(TFD_FLOAT, n, 1, k, flags & 1, flags & 2);
