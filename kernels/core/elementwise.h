@@ -282,6 +282,17 @@ TFD_EACH_INLINE void tfd_binary_blocks(const struct tfd_row *r, int64_t begin,
     }                                           \
     TFD_SIMD_CLONES(name)
 
+/* With vectors of AVX-512, too: for what is computed in place, or lies in the
+ * first cache, they are quicker even where nothing else is done (AssignAdd of
+ * 64,000 floats takes 2.2 us in place of 2.65, Zen 5). */
+#define TFD_BINARY_LONG(name, TA, TY, function) \
+    TFD_BINARY_EACH(, name, TA, TY, function)   \
+    TFD_SIMD_LOOP(name)                         \
+    {                                           \
+        name##_each(arg, begin, end);           \
+    }                                           \
+    TFD_SIMD_CLONES_WIDE(name)
+
 /* The same in blocks. */
 #define TFD_BINARY_WIDE(name, TA, TY, function)                      \
     TFD_BINARY_EACH(, name, TA, TY, function)                        \

@@ -14,8 +14,8 @@
  * needs the dynamic linker, so it is not used here.
  *
  * TFD_SIMD_CLONES_WIDE(add_FLOAT) in its place makes three copies: a loop
- * bound by arithmetic is twice as fast with vectors twice as wide, one bound by
- * memory is not.
+ * bound by arithmetic is twice as fast with vectors twice as wide, one whose
+ * memory is in the second cache 1.2 times (Zen 5), one bound by memory is not.
  *
  * TFD_SIMD_CLONES_FUSED(add_FLOAT), likewise, is for a loop that says fmaf(),
  * which is an instruction where there is AVX2 and FMA, and a function of the C
