@@ -43,7 +43,7 @@ TFD_SIMD_LOOP(sizes)
         y[i] = (int32_t)((size & mask) >> 2);
     }
 }
-TFD_SIMD_CLONES(sizes)
+TFD_SIMD_CLONES_WIDE(sizes)
 
 static void length_range(void *arg, int64_t begin, int64_t end)
 {
