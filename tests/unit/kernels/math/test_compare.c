@@ -1,6 +1,7 @@
 /*
  * test_compare.c - compare.c and select.c: choices.
  */
+#include "kernels/core/elementwise.h"
 #include "tests/support/kernel_rig.h"
 
 static void test_comparisons(void **state)
@@ -77,6 +78,61 @@ static void test_shapes_that_do_not_fit_may_be_unequal(void **state)
 
     (void)state;
     KRIG_CHECK(cases);
+}
+
+#define LONG_MAX_COUNT 330
+
+static bool long_compared(const char *op, int64_t a, int64_t b)
+{
+    switch (op[0]) {
+    case 'E':
+        return a == b;
+    case 'N':
+        return a != b;
+    case 'L':
+        return op[4] ? a <= b : a < b;
+    default:
+        return op[7] ? a >= b : a > b;
+    }
+}
+
+/* Integers [begin, end) beside one, on the side that is not. */
+static void check_longs(const char *op, const int64_t *x, int64_t one,
+                        bool left, int64_t begin, int64_t end)
+{
+    tfd_bool y[LONG_MAX_COUNT + 1];
+    const struct tfd_row row = {.a = left ? &one : x,
+                                .b = left ? x : &one,
+                                .y = y,
+                                .a_step = !left,
+                                .b_step = left};
+
+    memset(y, 7, sizeof(y));
+    tfd_registry_loop(op, TFD_INT64)((void *)&row, begin, end);
+    for (int64_t i = 0; i <= LONG_MAX_COUNT; i++) {
+        const bool is =
+            left ? long_compared(op, one, x[i]) : long_compared(op, x[i], one);
+
+        assert_int_equal(y[i], i < begin || i >= end ? 7 : is);
+    }
+}
+
+static void test_long_integers_beside_one(void **state)
+{
+    static const char *const ops[] = {"Equal",     "NotEqual", "Less",
+                                      "LessEqual", "Greater",  "GreaterEqual"};
+    static const int64_t ones[] = {0, -1, INT64_MIN, INT64_MAX, 1LL << 32};
+    int64_t x[LONG_MAX_COUNT + 1];
+
+    (void)state;
+    for (int i = 0; i <= LONG_MAX_COUNT; i++)
+        x[i] = i % 3 ? ones[i % 5] : i - 99;
+    for (size_t f = 0; f < TFD_COUNT(ops); f++)
+        for (size_t o = 0; o < TFD_COUNT(ones); o++)
+            for (int64_t end = 0; end <= LONG_MAX_COUNT; end += 3)
+                for (int side = 0; side < 2; side++)
+                    check_longs(ops[f], x, ones[o], side, end % 7 % (end + 1),
+                                end);
 }
 
 static void test_approximately_equal(void **state)
@@ -319,6 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comparisons),
         cmocka_unit_test(test_shapes_that_do_not_fit_may_be_unequal),
+        cmocka_unit_test(test_long_integers_beside_one),
         cmocka_unit_test(test_approximately_equal),
         cmocka_unit_test(test_select_broadcasts),
         cmocka_unit_test(test_select_of_old_takes_rows),
