@@ -148,7 +148,8 @@ struct padding {
     int64_t row;  /* of the result */
     const char *x, *value;
     char *y;
-    bool past; /* the caches (lines.h) */
+    bool past;     /* the caches (lines.h) */
+    bool by_lines; /* so, and no row is made elsewhere before */
 };
 
 static void join_dims(struct padding *d, const struct tfd_shape *x,
@@ -225,6 +226,22 @@ static void pad_some(const struct padding *d, int64_t rows, char *y,
 #define FETCH_SIZE_MIN \
     512 /* bytes of a row of x; of shorter ones it costs more */
 
+/* As pad_some(), past the caches.  Only the borders at both ends are not. */
+static void pad_lines(const struct padding *d, int64_t rows, char *y,
+                      const char *x)
+{
+    const int last = d->rank - 1;
+    const int64_t before = d->before[last], dim = d->dim[last];
+    struct tfd_lines_rows r = {.rows = rows, .row_to = d->row, .size = dim};
+
+    for (int64_t i = 0; i < (int64_t)sizeof(r.gap); i += d->size)
+        memcpy(r.gap + i, d->value, (size_t)d->size);
+    put_runs(d, 1, before, y, NULL);
+    tfd_lines_put_rows(&r, y + before, x);
+    put_runs(d, 1, d->after[last], y + (rows - 1) * d->row + before + dim,
+             NULL);
+}
+
 /* Rows of the result: of x, or of the border where x is NULL. */
 static void put_block(const struct padding *d, int64_t rows, char *y,
                       const char *x)
@@ -233,6 +250,10 @@ static void put_block(const struct padding *d, int64_t rows, char *y,
     const int64_t row = d->dim[d->rank - 1];
     char *to = d->past ? tfd_lines_block(place, y) : y;
 
+    if (x && d->by_lines) {
+        pad_lines(d, rows, y, x);
+        return;
+    }
     if (x && d->past && row >= FETCH_SIZE_MIN)
         tfd_lines_fetch(x + rows * row, rows * row);
     if (x)
@@ -276,10 +297,11 @@ static void pad_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct padding *d = arg;
     const bool once = !d->past && d->dim[d->rank - 1] >= SHORT_SIZE;
-    const int64_t fit = (once ? ONCE_SIZE : TFD_LINES_SIZE) / d->row;
 
     while (begin < end && !tfd_halted()) {
         int64_t from, left = rows_alike(d, begin, end - begin, &from);
+        const bool in_order = once || (d->by_lines && from >= 0);
+        const int64_t fit = (in_order ? ONCE_SIZE : TFD_LINES_SIZE) / d->row;
         char *y = d->y + begin * d->row;
 
         begin += left;
@@ -311,6 +333,8 @@ static bool pad_numbers(struct tfd_kctx *k, const struct tfd_pad *p)
     if (d.row > TFD_LINES_SIZE)
         return false;
     d.past = tfd_lines_worth(bytes, tfd_tensor_elements(x) * size);
+    d.by_lines = d.past && d.dim[d.rank - 1] >= TFD_LINES_ROW_MIN &&
+                 tfd_lines_has_rows();
     tfd_kctx_parallel_bytes(k, bytes / d.row, 2 * (int)d.row + ROW_COST,
                             pad_rows, &d);
     return true;

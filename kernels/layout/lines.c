@@ -1,6 +1,9 @@
 /* lines.c - see lines.h. */
 #include "kernels/layout/lines.h"
 
+#include "kernels/vector/simd.h"
+
+#include <assert.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -74,7 +77,108 @@ void tfd_lines_end(void)
     _mm_sfence();
 }
 
+/* ---- Rows with gaps ------------------------------------------------------ */
+
+#define TARGET_avx512 __attribute__((target(TFD_SIMD_AVX512)))
+#define INLINE_avx512 TARGET_avx512 static inline __attribute__((always_inline))
+
+/* So many bytes ahead of a load its line is asked for: between stores past the
+ * caches no processor looks far enough ahead (Zen 5, rows of 64 doubles: none
+ * 1,640 us, 2048 bytes 1,180, 4096 1,020, 8192 930). */
+#define AHEAD 8192
+
+INLINE_avx512 void stream_line(char *to, __m512i line)
+{
+    _mm256_stream_si256((void *)to, _mm512_castsi512_si256(line));
+    _mm256_stream_si256((void *)(to + LINE_SIZE / 2),
+                        _mm512_extracti64x4_epi64(line, 1));
+}
+
+/* Whole lines of a row. */
+INLINE_avx512 void stream_row(char *to, const char *from, int64_t size)
+{
+    for (int64_t at = 0; at < size; at += LINE_SIZE) {
+        __builtin_prefetch(from + at + AHEAD);
+        stream_line(to + at, _mm512_loadu_si512(from + at));
+    }
+}
+
+/* The lines from `to` up to `end`: `tail` bytes of a row, the gap, and up to
+ * the end `head` bytes of the next row. */
+INLINE_avx512 void stream_gap(char *to, const char *end, const char *row,
+                              unsigned tail, const char *next, unsigned head,
+                              __m512i gap)
+{
+    const __mmask64 all = ~(__mmask64)0;
+    __m512i line =
+        _mm512_mask_loadu_epi8(gap, ~(all << (tail % LINE_SIZE)), row);
+
+    for (; to < end - LINE_SIZE; to += LINE_SIZE, line = gap)
+        stream_line(to, line);
+    if (head > 0)
+        line = _mm512_mask_loadu_epi8(line, all << (LINE_SIZE - head),
+                                      next + head - LINE_SIZE);
+    stream_line(to, line);
+}
+
+static int64_t to_next_line(const char *at)
+{
+    return (int64_t)(-(uintptr_t)at % LINE_SIZE);
+}
+
+TARGET_avx512 static void put_rows_avx512(const struct tfd_lines_rows *r,
+                                          char *to, const char *from)
+{
+    const __m512i gap = _mm512_loadu_si512(r->gap);
+    int64_t at = to_next_line(to), rest;
+
+    memcpy(to, from, (size_t)at);
+    for (int64_t i = 0;; i++, to += r->row_to, from += r->size) {
+        char *next = to + r->row_to;
+        const int64_t next_at = to_next_line(next);
+
+        rest = (r->size - at) % LINE_SIZE;
+        stream_row(to + at, from + at, r->size - at - rest);
+        if (i + 1 >= r->rows)
+            break;
+        at = r->size - rest;
+        if (to + at < next + next_at)
+            stream_gap(to + at, next + next_at, from + at, (unsigned)rest,
+                       from + r->size, (unsigned)next_at, gap);
+        at = next_at;
+    }
+    memcpy(to + r->size - rest, from + r->size - rest, (size_t)rest);
+}
+
+bool tfd_lines_has_rows(void)
+{
+    return tfd_simd_has_avx512();
+}
+
+void tfd_lines_put_rows(const struct tfd_lines_rows *r, char *to,
+                        const char *from)
+{
+    assert(r->size >= TFD_LINES_ROW_MIN);
+    assert(r->row_to >= r->size);
+    if (r->rows > 0)
+        put_rows_avx512(r, to, from);
+}
+
 #else
+
+bool tfd_lines_has_rows(void)
+{
+    return false;
+}
+
+void tfd_lines_put_rows(const struct tfd_lines_rows *r, char *to,
+                        const char *from)
+{
+    (void)r;
+    (void)to;
+    (void)from;
+    assert(!"asked for where tfd_lines_has_rows()");
+}
 
 void tfd_lines_stream(void *to, const void *from, size_t size)
 {

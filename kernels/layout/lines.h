@@ -49,4 +49,21 @@ void tfd_lines_stream(void *to, const void *from, size_t size);
 /* After a thread's last one. */
 void tfd_lines_end(void);
 
+/* Rows that lie one behind the other, and go with gaps in between to where each
+ * begins `row_to` bytes after the one before. */
+struct tfd_lines_rows {
+    int64_t rows, row_to;
+    int64_t size; /* bytes of a row, at least TFD_LINES_ROW_MIN */
+    char gap[64]; /* what gaps hold, as in the lines of what is written */
+};
+
+#define TFD_LINES_ROW_MIN 128
+
+/* Writes them past the caches without a place in between: each line is made of
+ * what it holds of rows and gaps.  Only where the processor has what it takes.
+ */
+bool tfd_lines_has_rows(void);
+void tfd_lines_put_rows(const struct tfd_lines_rows *r, char *to,
+                        const char *from);
+
 #endif
