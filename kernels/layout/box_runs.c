@@ -213,15 +213,20 @@ tfd_box_loop *tfd_box_runs_of(int64_t bytes)
     return NULL;
 }
 
-/* Rows ahead, of which each is on a page of its own. */
+/* Rows ahead, of which each is on a page of its own; bytes, where they are read
+ * from the last to the first. */
 #define PAST_AHEAD 4
+#define PAST_AHEAD_BACK 8192
 
 static void run_past(const struct tfd_box_nest *n, char *to, const char *from)
 {
+    const int64_t ahead =
+        n->row_from < 0 ? PAST_AHEAD_BACK / n->count : PAST_AHEAD;
+
     for (int64_t o = 0; o < n->rows; o++) {
         const char *x = from + o * n->row_from;
 
-        tfd_lines_fetch(x + PAST_AHEAD * n->row_from, n->count);
+        tfd_lines_fetch(x + ahead * n->row_from, n->count);
         tfd_lines_stream(to + o * n->row_to, x, (size_t)n->count);
     }
 }
