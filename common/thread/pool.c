@@ -59,7 +59,7 @@ struct range {
     const int *halt; /* the caller's, for those who help */
     int threads;     /* of the pool */
     int helpers;     /* written under the lock, as the rest */
-    bool helped;     /* there was one */
+    bool helped;     /* one of them took a piece */
     bool listed;
     struct range *next, *previous;
     struct tfd_cond left; /* the last helper has gone */
@@ -267,7 +267,7 @@ static void work_together(struct tfd_pool *p, struct range *r)
 static void parallel(struct tfd_pool *p, int64_t n, int64_t grain, bool back,
                      tfd_range_fn *fn, void *arg)
 {
-    struct range r; /* most of it is for shares that there are seldom */
+    struct range r; /* the shares are 2 KB, made only where it is cut */
     int64_t pieces;
 
     if (n <= 0)

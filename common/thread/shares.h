@@ -12,8 +12,9 @@
  * cache, and nobody else has to give them up.  Who is done with its own share
  * helps with the others', from that end which their owners come to last.
  *
- * Backwards each owner begins at the end of its share and others at the front.
- * What is one share belongs to the host, whose loop it is.
+ * A loop may go backwards: then each owner begins at the end of its share, and
+ * others at its beginning.  The thread whose loop it is is the host, those who
+ * come to help are guests.  Where there is one share only, it is the host's.
  *
  * Threads: tfd_shares_take() and tfd_shares_left(), any at once.
  */

@@ -251,7 +251,7 @@ static int64_t numbers_of_filter(const struct tfd_conv *c)
 static bool by_share(struct tfd_kctx *k, const struct tfd_conv *c)
 {
     struct work w = {.c = c, .elements = numbers_of_filter(c)};
-    const int64_t threads = tfd_kctx_threads(k) > 1 ? tfd_kctx_threads(k) : 1;
+    const int64_t threads = tfd_kctx_threads(k);
     bool done;
 
     w.each = (c->batch + threads - 1) / threads;

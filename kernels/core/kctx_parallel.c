@@ -48,16 +48,22 @@
 #define TURN_BLOCK (400 << 10)
 #define TURN_ALIGNED 64 /* elements, as in the pool */
 
+static void share_out(struct tfd_pool *pool, int64_t n, int64_t grain,
+                      bool back, tfd_range_fn *fn, void *arg)
+{
+    if (back)
+        tfd_pool_parallel_back(pool, n, grain, fn, arg);
+    else
+        tfd_pool_parallel(pool, n, grain, fn, arg);
+}
+
 static void share(struct tfd_kctx *k, int64_t n, int64_t ps, bool back,
                   tfd_range_fn *fn, void *arg)
 {
     if (!k->rt || n <= INLINE_PS / ps)
         fn(arg, 0, n);
-    else if (back)
-        tfd_pool_parallel_back(tfd_rt_pool(k->rt), n, PIECE_PS / ps + 1, fn,
-                               arg);
     else
-        tfd_pool_parallel(tfd_rt_pool(k->rt), n, PIECE_PS / ps + 1, fn, arg);
+        share_out(tfd_rt_pool(k->rt), n, PIECE_PS / ps + 1, back, fn, arg);
 }
 
 void tfd_kctx_parallel(struct tfd_kctx *k, int64_t n, int cost,
@@ -119,8 +125,8 @@ static bool is_in_a_row(int64_t now)
     return halves.row == IN_A_ROW && now >= halves.rest_until_ns;
 }
 
-/* More than half, as a vector of the rest is whole then: which elements are in
- * one does not depend on whether the loop is cut. */
+/* Whole vectors, so that the same elements are in one, and the same are left
+ * over at the end, whether the loop is cut or not. */
 static int64_t half_of(int64_t n)
 {
     const int64_t half = n - n / 2;
@@ -139,10 +145,7 @@ static void run_halves(struct tfd_pool *pool, int64_t n, bool back,
         fn(arg, 0, n);
         return;
     }
-    if (back)
-        tfd_pool_parallel_back(pool, n, half_of(n), fn, arg);
-    else
-        tfd_pool_parallel(pool, n, half_of(n), fn, arg);
+    share_out(pool, n, half_of(n), back, fn, arg);
     halves.vain = tfd_pool_had_help() ? 0 : halves.vain + 1;
     if (halves.vain < VAIN_MAX)
         return;

@@ -156,12 +156,7 @@ static int64_t compare_beside_one(const struct tfd_row *r, enum order o,
 
 /* Of the others a vector of AVX2 has but four. */
 #define BINARY_LONG(name, TA, TY, function)                         \
-    TFD_BINARY_EACH(, name##_any, TA, TY, function)                 \
-    TFD_SIMD_LOOP(name##_any)                                       \
-    {                                                               \
-        name##_any_each(arg, begin, end);                           \
-    }                                                               \
-    TFD_SIMD_CLONES_WIDE(name##_any)                                \
+    TFD_BINARY_LONG(name##_any, TA, TY, function)                   \
     static void name(void *arg, int64_t begin, int64_t end)         \
     {                                                               \
         begin = compare_beside_one(arg, IS_##function, begin, end); \

@@ -486,6 +486,30 @@ static void test_parts_stay_with_their_threads(void **state)
     tfd_pool_free(p);
 }
 
+/* The only thread is in a job until the ranges are done. */
+static void test_a_range_without_help_is_known(void **state)
+{
+    struct tfd_pool *p = make(1);
+    struct pair pair;
+    struct meeting m = {{run_meeting, NULL}, &pair};
+    int64_t sum = 0;
+
+    (void)state;
+    pair_init(&pair);
+    tfd_pool_submit(p, &m.job);
+    while (tfd_pool_waiting(p) > 0)
+        ;
+    for (int i = 0; i < 100; i++) {
+        (i % 2 ? tfd_pool_parallel_back : tfd_pool_parallel)(p, 1000, 10,
+                                                             add_length, &sum);
+        assert_false(tfd_pool_had_help());
+    }
+    assert_int_equal(TFD_LOAD_ACQUIRE(&sum), 100 * 1000);
+    meet(&pair, 0, 1);
+    tfd_pool_free(p);
+    pair_deinit(&pair);
+}
+
 /* The first element takes long: another thread is at the rest meanwhile. */
 static void meet_after_long(void *arg, int64_t begin, int64_t end)
 {
@@ -559,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_loops_from_every_thread_at_once),
         cmocka_unit_test(test_an_idle_thread_helps),
         cmocka_unit_test(test_parts_stay_with_their_threads),
+        cmocka_unit_test(test_a_range_without_help_is_known),
         cmocka_unit_test(test_a_long_range_of_many_is_shared),
         cmocka_unit_test(test_numbers_of_threads_that_are_refused),
         cmocka_unit_test(test_a_pool_knows_its_threads),
