@@ -193,7 +193,8 @@ def clocks_that_are_elsewhere_are_brought_here(_):
     def run_step(_):
         now = int(time.time() * 1e6)
         asked.append(now)
-        return stats([(A, "here", now, 100), (B, "ahead", now + hour, 50),
+        # What is longer could end after the step, which takes no 100 us.
+        return stats([(A, "here", now, 1), (B, "ahead", now + hour, 50),
                       (B2, "ahead too", now + hour + 20, 70)])
 
     with tempfile.TemporaryDirectory() as folder:
