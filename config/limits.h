@@ -401,6 +401,10 @@
 #define TFD_EAGER_INPUTS_MAX TFD_NODE_INPUTS_MAX
 #define TFD_EAGER_ATTRS_MAX 1024
 
+/* Failures that a context remembers, some 2 KiB each: a coordinator asks for a
+ * value soon after the operation that should have made it. */
+#define TFD_EAGER_FAILURES_MAX 16
+
 /* Values of one packed handle: as many as a program has devices. */
 #define TFD_EAGER_PACKED_MAX 4096
 

@@ -232,6 +232,7 @@ void tfd_eager_context_close(struct tfd_eager_context *c)
     tfd_eager_library_deinit(&c->functions);
     tfd_eager_library_deinit(&c->components);
     tfd_eager_handles_leave(&c->handles, &c->eager->line);
+    tfd_eager_failures_deinit(&c->failures);
     close_session(c);
     tfd_eager_context_unref(c);
     tfd_eager_context_unref(c); /* the table's */

@@ -22,6 +22,7 @@
 #define TFD_DAEMON_EAGER_CONTEXT_H
 
 #include "daemon/eager/eager_impl.h"
+#include "daemon/eager/failures.h"
 #include "daemon/eager/graph.h"
 #include "daemon/eager/handles.h"
 #include "daemon/eager/library.h"
@@ -51,6 +52,7 @@ struct tfd_eager_context {
     struct tfd_device_attributes *devices;
     int device_count;
     struct tfd_eager_handles handles;
+    struct tfd_eager_failures failures;
     struct tfd_eager_library functions, components;
     struct tfd_eager_ops ops;
     struct tfd_eager_function spread_ops; /* single ops on several tasks */

@@ -73,6 +73,7 @@ size_t tfd_eager_context_memory(const struct tfd_eager_context *c)
     struct tfd_worker *w = c->eager->options.worker;
 
     return c->handles.size + c->functions.size + c->components.size +
-           (size_t)c->meter->under_way + resources_size(w, &c->handles) +
+           tfd_eager_failures_size(&c->failures) + (size_t)c->meter->under_way +
+           resources_size(w, &c->handles) +
            w->ops->session_memory(w, tfd_str_of(c->session));
 }

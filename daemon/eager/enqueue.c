@@ -250,6 +250,7 @@ static void run_item(struct tfd_eager_request *q, struct tfd_str bytes)
     struct tfd_pb_field item = read_item(bytes, &q->st);
     size_t i = 0;
 
+    q->op_id = TFD_EAGER_NOT_KEPT;
     while (i < ROW_COUNT && rows[i].tag != item.tag)
         i++;
     if (q->st.code != TFD_OK)
@@ -266,6 +267,8 @@ static void finish(struct tfd_eager_request *q)
 
     if (q->st.code == TFD_OK)
         (void)!tfd_service_request_end(&q->items, &q->st);
+    else if (q->op_id != TFD_EAGER_NOT_KEPT && !c->is_closed)
+        tfd_eager_failures_add(&c->failures, q->op_id, &q->st);
     q->done(q);
     tfd_eager_context_leave(c);
 }
@@ -353,6 +356,7 @@ void tfd_eager_request_begin(struct tfd_eager_request *q,
     q->context = c;
     q->in = in;
     q->items = tfd_pb_reader_of(in->proto);
+    q->op_id = TFD_EAGER_NOT_KEPT;
     q->run = NULL;
     q->spread = NULL;
     q->wait.go = turn_comes;

@@ -135,7 +135,6 @@ static void begin_run(struct tfd_eager_request *q, struct tfd_eager_graph *g,
         o->in[i] = (struct tfd_tensor)TFD_TENSOR_INIT;
     }
     q->op = o->name;
-    q->op_id = o->id;
     q->is_function = o->is_function;
     q->run = r;
     r->done = run_done;
@@ -304,7 +303,6 @@ static enum tfd_code run_spread(struct tfd_eager_request *q,
     if (!q->spread)
         return TFD_RESOURCE_EXHAUSTED;
     q->op = o->name;
-    q->op_id = o->id;
     q->is_function = f != &q->context->spread_ops;
     q->spread->done = spread_done;
     q->spread->ctx = q;
@@ -372,7 +370,9 @@ enum tfd_code tfd_eager_operate(struct tfd_eager_request *q,
     struct tfd_eager_operation o;
     enum tfd_code rc;
 
-    TFD_TRY(tfd_eager_operation_decode(q->context, q->in, item, &o, st));
+    rc = tfd_eager_operation_decode(q->context, q->in, item, &o, st);
+    q->op_id = o.id;
+    TFD_TRY(rc);
     f = tfd_eager_library_find(&q->context->functions, o.name);
     if (o.is_component && o.is_function)
         rc = refuse_component(q->context, &o, st);

@@ -146,6 +146,21 @@ static enum tfd_code decode_handle(struct tfd_str proto, struct named_value *v,
 }
 
 /* Where a value lies counts; if that is nowhere, who made it. */
+/* Why there is no value, where its operation has failed. */
+static enum tfd_code find_value(const struct tfd_eager_context *c, int64_t op,
+                                int32_t output, struct tfd_tensor *out,
+                                struct tfd_status *st)
+{
+    enum tfd_code rc = tfd_eager_handles_get(&c->handles, op, output, out, st);
+    const struct tfd_status *why =
+        rc == TFD_OK ? NULL : tfd_eager_failures_find(&c->failures, op);
+
+    if (!why)
+        return rc;
+    tfd_status_clear(st);
+    return tfd_status_copy(st, why);
+}
+
 enum tfd_code tfd_eager_operation_value(const struct tfd_eager_context *c,
                                         struct tfd_str proto,
                                         struct tfd_eager_input *input,
@@ -169,7 +184,7 @@ enum tfd_code tfd_eager_operation_value(const struct tfd_eager_context *c,
         tfd_eager_packed_ref(input->packed);
         return TFD_OK;
     }
-    TFD_TRY(tfd_eager_handles_get(&c->handles, v.op, v.output, out, st));
+    TFD_TRY(find_value(c, v.op, v.output, out, st));
     input->dtype = (int)out->dtype;
     return TFD_OK;
 }

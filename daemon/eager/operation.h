@@ -44,7 +44,8 @@ struct tfd_eager_operation {
 
 /* Finds its values, in the context or in the message, but for those of other
  * tasks; of a function's argument that is a resource it says where the resource
- * is.  On failure there is nothing to release.  INVALID_ARGUMENT for a value or
+ * is.  On failure there is nothing to release, and out->id is there if the
+ * message has it.  INVALID_ARGUMENT for a value or
  * a device that is not there, and beyond TFD_EAGER_INPUTS_MAX and
  * TFD_EAGER_ATTRS_MAX. */
 enum tfd_code tfd_eager_operation_decode(struct tfd_eager_context *c,
@@ -63,7 +64,7 @@ enum tfd_code tfd_eager_operation_here(const struct tfd_eager_context *c,
 bool tfd_eager_operation_spans(const struct tfd_eager_operation *o);
 
 /* One RemoteTensorHandle: its value if it lies here, else where it lies; a
- * packed one is counted. */
+ * packed one is counted.  Where its operation failed, fails as that did. */
 enum tfd_code tfd_eager_operation_value(const struct tfd_eager_context *c,
                                         struct tfd_str proto,
                                         struct tfd_eager_input *input,

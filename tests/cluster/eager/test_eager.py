@@ -285,6 +285,40 @@ def streams_answer_in_order_and_end_with_a_failure(cluster):
 
 
 @test(tfd_only=True, worker=1)
+def values_of_a_failed_operation_say_why_it_failed(cluster):
+    """A client asks for them in a new stream before it knows of the failure."""
+    with context(cluster, 1017) as c:
+        c.enqueue(give(1, [[0.0, 0.0], [0.0, 0.0]]))
+        broken = Stream(c)
+        broken.send(run(2, "MatrixInverse", 1))
+        why = code_of(broken.answer)
+        assert why[0] == "INVALID_ARGUMENT", why
+        assert "Input is not invertible" in why[1], why
+        broken.items.put(None)
+        later = Stream(c)
+        later.send(run(3, "AddV2", 2, 2))
+        again = code_of(later.answer)
+        assert again == why, (why, again)
+        later.items.put(None)
+        for number in 3, 2:
+            assert code_of(c.value, number) == why
+        # There is still nothing to let go of, and elsewhere nothing to tell.
+        fails("INVALID_ARGUMENT", NO_VALUE, c.enqueue, drop(2))
+        fails("INVALID_ARGUMENT", NO_VALUE, c.value, 4)
+        with context(cluster, 1018) as other:
+            fails("INVALID_ARGUMENT", NO_VALUE, other.value, 2)
+        # A value that came in spite of it is one.
+        c.enqueue(give(2, 5.0))
+        assert c.value(2) == 5.0
+        c.enqueue(drop(2))
+        for number in range(100, 200):
+            fails("INVALID_ARGUMENT", "Op ID: 900", c.enqueue,
+                  run(number, "AddV2", 900, 1))
+        fails("INVALID_ARGUMENT", NO_VALUE + ": Op ID: 2", c.value, 2)
+        fails("INVALID_ARGUMENT", NO_VALUE + ": Op ID: 900", c.value, 199)
+
+
+@test(tfd_only=True, worker=1)
 def damaged_streams_end(cluster):
     with context(cluster, 1008) as c:
         for body in (b"\xff\xff\xff", b"\x1a\x7f"):
