@@ -560,26 +560,26 @@ static const struct tfd_opdef ops[] = {
     OP("Mod", "int32, int64, half, half, bfloat16, float, double", NULL, 0),
 };
 
-#define KERNEL(op, name, loop)                                           \
-    TFD_KERNEL(op, name, tfd_elementwise_compute2, loop_##loop##_##name, \
+#define KERNEL(op, name, how, loop)                                   \
+    TFD_KERNEL(op, name, tfd_elementwise_##how, loop_##loop##_##name, \
                .flags = TFD_KERNEL_ROW),
 #define KERNELS_INT(name, number, T)                                  \
     TFD_KERNEL("Div", name, int_cpu, loop_quotient_##name),           \
         TFD_KERNEL("FloorDiv", name, int_cpu, loop_floor_div_##name), \
         TFD_KERNEL("FloorMod", name, int_cpu, loop_floor_mod_##name), \
         TFD_KERNEL("TruncateDiv", name, truncate_cpu, loop_quotient_##name),
-#define KERNELS_QUOTIENT(name, number, T) \
-    KERNEL("RealDiv", name, quotient)     \
-    KERNEL("Div", name, quotient)         \
-    KERNEL("DivNoNan", name, no_nan)
-#define KERNELS_REAL(name, number, T)   \
-    KERNELS_QUOTIENT(name, number, T)   \
-    KERNEL("FloorDiv", name, floor_div) \
-    KERNEL("FloorMod", name, floor_mod) \
-    KERNEL("TruncateDiv", name, truncate)
-#define KERNELS_REMAINDER(name, number, T) \
-    KERNEL("TruncateMod", name, remainder) \
-    KERNEL("Mod", name, remainder)
+#define KERNELS_QUOTIENT(name, number, T)       \
+    KERNEL("RealDiv", name, compute2, quotient) \
+    KERNEL("Div", name, compute2, quotient)     \
+    KERNEL("DivNoNan", name, compute2, no_nan)
+#define KERNELS_REAL(name, number, T)             \
+    KERNELS_QUOTIENT(name, number, T)             \
+    KERNEL("FloorDiv", name, compute2, floor_div) \
+    KERNEL("FloorMod", name, vector2, floor_mod)  \
+    KERNEL("TruncateDiv", name, compute2, truncate)
+#define KERNELS_REMAINDER(name, number, T)          \
+    KERNEL("TruncateMod", name, vector2, remainder) \
+    KERNEL("Mod", name, vector2, remainder)
 
 static const struct tfd_kernel kernels[] = {
     TFD_INT_DTYPES(KERNELS_INT) TFD_FLOAT_DTYPES(KERNELS_REAL)
