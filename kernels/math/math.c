@@ -266,13 +266,41 @@ LOOPS_ERF(TFD_UNARY_WIDE, DOUBLE, double)
     TFD_NARROW_AS_FLOAT(log, name)                                        \
     TFD_NARROW_AS_FLOAT(log1p, name)                                      \
     TFD_NARROW_AS_FLOAT(tanh, name)                                       \
-    TFD_LANES_OR(loop_rsqrt_##name, name, UNARY, RSQRT, loop_rsqrt_FLOAT) \
+    TFD_LANES_OR(rsqrt_of_8_##name, name, UNARY, RSQRT, loop_rsqrt_FLOAT) \
     TFD_NARROW_AS_FLOAT(sin, name)                                        \
     TFD_NARROW_AS_FLOAT(cos, name)                                        \
     TFD_NARROW_AS_FLOAT(erf, name)
 TFD_HALF_DTYPES(LOOPS_NARROW)
 LOOP_SIGMOID(HALF)
 LOOP_SIGMOID(BFLOAT16)
+
+#define loop_rsqrt_BFLOAT16 rsqrt_of_8_BFLOAT16
+#if defined(__x86_64__)
+/* Of every half these are the bits of the eight. */
+TFD_LANES_TARGET static void rsqrt_of_halves(void *arg, int64_t begin,
+                                             int64_t end)
+{
+    const struct tfd_row *r = arg;
+    const uint16_t *a = r->a;
+    uint16_t *y = r->y;
+    int64_t i = begin;
+
+    for (; end - i >= 16; i += 16)
+        _mm256_storeu_si256((void *)(y + i), tfd_lanes16_to_HALF(rsqrt_of_16(
+                                                 tfd_lanes16_load(a + i))));
+    rsqrt_of_8_HALF(arg, i, end);
+}
+
+static void loop_rsqrt_HALF(void *arg, int64_t begin, int64_t end)
+{
+    if (tfd_lanes16_pay())
+        rsqrt_of_halves(arg, begin, end);
+    else
+        rsqrt_of_8_HALF(arg, begin, end);
+}
+#else
+#define loop_rsqrt_HALF rsqrt_of_8_HALF
+#endif
 #define LOOPS_COMPLEX(LOOP_, name, T) \
     LOOP(sqrt, LOOP_, name, T)        \
     LOOP(log, LOOP_, name, T)         \
