@@ -152,16 +152,17 @@ static bool goes_far(const struct tfd_kctx *k, const struct tfd_elementwise *e,
 {
     const int64_t bytes = n * (int64_t)moved;
     const int64_t result = n * (int64_t)tfd_dtype_size(e->dtype);
-    const int64_t far = tfd_kctx_threads(k) > 1 ? bytes - result : bytes;
 
-    return e->cost == TFD_COST_MEMORY && far >= FAR_SIZE &&
-           tfd_lines_worth(result, bytes - result) &&
-           bytes_of_type(k->in[0].dtype) == 1 && tfd_dtype_is_pod(e->dtype) &&
-           !is_in_place(k);
+    if (bytes < FAR_SIZE || e->cost != TFD_COST_MEMORY || is_in_place(k))
+        return false;
+    if (tfd_kctx_threads(k) > 1 && bytes - result < FAR_SIZE)
+        return false;
+    return tfd_lines_worth(result, bytes - result) &&
+           bytes_of_type(k->in[0].dtype) == 1 && tfd_dtype_is_pod(e->dtype);
 }
 
-static void run_elementwise(struct tfd_kctx *k, const struct tfd_elementwise *e,
-                            int64_t n, struct tfd_row *row)
+void tfd_elementwise_row(struct tfd_kctx *k, const struct tfd_elementwise *e,
+                         int64_t n, struct tfd_row *row)
 {
     struct far_row f = {
         .loop = loop_of(k, e), .row = row, .y_size = tfd_dtype_size(e->dtype)};
@@ -216,7 +217,7 @@ static enum tfd_code run_pair(struct tfd_kctx *k,
     row.a = k->in[0].buffer->data;
     row.b = k->in[1].buffer->data;
     row.y = k->out[0].buffer->data;
-    run_elementwise(k, e, tfd_shape_elements(&shape), &row);
+    tfd_elementwise_row(k, e, tfd_shape_elements(&shape), &row);
     return TFD_OK;
 }
 
@@ -447,7 +448,7 @@ static enum tfd_code run_broadcast(struct tfd_kctx *k,
     rows.b_size = tfd_dtype_size(k->in[1].dtype);
     rows.y_size = tfd_dtype_size(e->dtype);
     if (plan.rows == 1)
-        run_elementwise(k, e, plan.row_size, &rows.row);
+        tfd_elementwise_row(k, e, plan.row_size, &rows.row);
     else
         run_plan(k, e, &rows);
     return TFD_OK;
@@ -491,7 +492,7 @@ enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
         return TFD_OK;
     row.a = k->in[0].buffer->data;
     row.y = k->out[0].buffer->data;
-    run_elementwise(k, e, tfd_shape_elements(&shape), &row);
+    tfd_elementwise_row(k, e, tfd_shape_elements(&shape), &row);
     return TFD_OK;
 }
 

@@ -61,6 +61,12 @@ enum tfd_code tfd_elementwise_unary(struct tfd_kctx *k,
                                     const struct tfd_elementwise *e,
                                     struct tfd_status *st) TFD_MUST_USE;
 
+/* What those three do once they have an output: runs the loop over n elements
+ * of a row, whose operands are the first inputs (steps of 0 also where there is
+ * none).  A large result that is no operand's buffer goes past the caches. */
+void tfd_elementwise_row(struct tfd_kctx *k, const struct tfd_elementwise *e,
+                         int64_t n, struct tfd_row *row);
+
 /* Runs a loop over n elements that is as quick as memory (TFD_COST_MEMORY); of
  * this type are the inputs and outputs that it goes through, `streams` in all.
  */

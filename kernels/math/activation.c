@@ -354,8 +354,11 @@ enum tfd_code tfd_activation_same_shape(const struct tfd_kctx *k,
 
 static enum tfd_code leaky_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_row row = {
-        .a_step = 1, .b_step = 1, .alpha = *(const float *)k->state};
+    const struct tfd_elementwise e = {.dtype = k->in[0].dtype,
+                                      .cost = TFD_COST_MEMORY};
+    struct tfd_row row = {.a_step = 1,
+                          .b_step = k->in_count > 1,
+                          .alpha = *(const float *)k->state};
 
     TFD_TRY(tfd_activation_same_shape(k, st));
     TFD_TRY(
@@ -363,9 +366,7 @@ static enum tfd_code leaky_compute(struct tfd_kctx *k, struct tfd_status *st)
     row.a = tfd_tensor_data(&k->in[0]);
     row.b = k->in_count > 1 ? tfd_tensor_data(&k->in[1]) : NULL;
     row.y = tfd_tensor_data(&k->out[0]);
-    tfd_elementwise_streams(k, k->in[0].dtype, k->in_count + 1,
-                            tfd_tensor_elements(&k->in[0]), k->kernel->range,
-                            &row);
+    tfd_elementwise_row(k, &e, tfd_tensor_elements(&k->in[0]), &row);
     return TFD_OK;
 }
 

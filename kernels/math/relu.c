@@ -97,7 +97,9 @@ static enum tfd_code relu_grad_gradient(struct tfd_grad *g,
 
 static enum tfd_code relu_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
-    struct tfd_row job = {.a_step = 1, .b_step = 1};
+    const struct tfd_elementwise e = {.dtype = k->in[0].dtype,
+                                      .cost = TFD_COST_MEMORY};
+    struct tfd_row job = {.a_step = 1};
 
     TFD_TRY(tfd_kctx_output_like(k, 0, 0, st));
     if (!k->out[0].buffer)
@@ -105,14 +107,14 @@ static enum tfd_code relu_cpu(struct tfd_kctx *k, struct tfd_status *st)
 
     job.a = k->in[0].buffer->data;
     job.y = k->out[0].buffer->data;
-    tfd_elementwise_streams(k, k->in[0].dtype, 2,
-                            tfd_shape_elements(&k->in[0].shape),
-                            k->kernel->range, &job);
+    tfd_elementwise_row(k, &e, tfd_shape_elements(&k->in[0].shape), &job);
     return TFD_OK;
 }
 
 static enum tfd_code relu_grad_cpu(struct tfd_kctx *k, struct tfd_status *st)
 {
+    const struct tfd_elementwise e = {.dtype = k->in[0].dtype,
+                                      .cost = TFD_COST_MEMORY};
     struct tfd_shape shape = k->in[0].shape;
     struct tfd_row job = {.a_step = 1, .b_step = 1};
 
@@ -125,8 +127,7 @@ static enum tfd_code relu_grad_cpu(struct tfd_kctx *k, struct tfd_status *st)
     job.a = k->in[0].buffer->data;
     job.b = k->in[1].buffer->data;
     job.y = k->out[0].buffer->data;
-    tfd_elementwise_streams(k, k->in[0].dtype, 3, tfd_shape_elements(&shape),
-                            k->kernel->range, &job);
+    tfd_elementwise_row(k, &e, tfd_shape_elements(&shape), &job);
     return TFD_OK;
 }
 
