@@ -103,6 +103,7 @@ static void cut_nest(const struct tfd_box_plan *p, const struct place *place,
                      struct tfd_box_nest *n)
 {
     int64_t rows = n->rows, count = n->count;
+    bool before = n->before, after = n->after;
 
     for (int i = 0; i < p->counters; i++) {
         const struct tfd_box_counter *c = &p->counter[i];
@@ -110,12 +111,41 @@ static void cut_nest(const struct tfd_box_plan *p, const struct place *place,
 
         if (c->cut == &p->nest.rows)
             rows = left < c->piece ? left : c->piece;
-        else if (c->cut)
-            count = left < c->piece ? left : c->piece;
+        if (c->cut != &p->nest.count)
+            continue;
+        count = left < c->piece ? left : c->piece;
+        before = place->at[i] > 0;
+        after = left > c->piece;
     }
-    if (rows != n->rows || count != n->count) {
+    if (rows != n->rows || count != n->count || before != n->before ||
+        after != n->after) {
         n->rows = rows;
         n->count = count;
+        n->before = before;
+        n->after = after;
+    }
+}
+
+/* How far the nest behind this one is. */
+static void find_next(const struct tfd_box_plan *p, const struct place *place,
+                      struct tfd_box_nest *n)
+{
+    int64_t to = 0, from = 0;
+
+    for (int i = p->counters - 1; i >= 0; i--) {
+        const struct tfd_box_counter *c = &p->counter[i];
+
+        if (place->at[i] + 1 < c->end) {
+            to += c->to;
+            from += c->from;
+            break;
+        }
+        to -= place->at[i] * c->to;
+        from -= place->at[i] * c->from;
+    }
+    if (to != n->next_to || from != n->next_from) {
+        n->next_to = to;
+        n->next_from = from;
     }
 }
 
@@ -169,6 +199,8 @@ static void copy_units(void *arg, int64_t begin, int64_t end)
     seek(p, begin, &place);
     for (int64_t i = begin, nests; i < end && !tfd_halted(); i += nests) {
         cut_nest(p, &place, &n);
+        if (p->turns && n.far)
+            find_next(p, &place, &n);
         nests = nests_alike(p, &place, end - i, &last);
         for (int64_t j = 0; j < nests; j++) {
             const char *from = p->from + place.from + j * last->from;

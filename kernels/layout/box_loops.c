@@ -177,7 +177,7 @@ static inline void square16(char *to, int64_t to_row, const char *from,
  * its own, which no processor foresees: the next block is asked for while this
  * one is turned, and whole lines go to memory past the caches.
  */
-#define BLOCK_SIZE 16384
+#define BLOCK_SIZE 24576
 #define LINE_SIZE 64
 
 /* From an aligned block of whole lines to aligned rows. */
@@ -186,6 +186,22 @@ static void put_lines(const struct tfd_box_nest *n, int64_t bytes, char *to,
 {
     for (int64_t r = 0; r < n->rows; r++)
         tfd_lines_stream(to + r * n->row_to, block + r * pitch, (size_t)bytes);
+}
+
+/* Where a nest has some of each row: all lines that begin in it before those
+ * that begin in the nest behind it.  The block has also what is written to the
+ * line before, which is this nest's where the row does not begin with it. */
+static void put_parts(const struct tfd_box_nest *n, int64_t bytes, char *to,
+                      const char *block, int64_t pitch)
+{
+    for (int64_t r = 0; r < n->rows; r++, to += n->row_to, block += pitch) {
+        const int64_t begin =
+            n->before ? -(int64_t)((uintptr_t)to % LINE_SIZE) : 0;
+        const int64_t behind = (int64_t)((uintptr_t)(to + bytes) % LINE_SIZE);
+        const int64_t end = bytes - (n->after ? behind : 0);
+
+        tfd_lines_put(to + begin, block + begin, end - begin);
+    }
 }
 
 static void ask_to_write(const struct tfd_box_nest *n, int64_t bytes,
@@ -239,7 +255,8 @@ static bool goes_at_once(const struct tfd_box_nest *n, int64_t size)
 
 /* The last square along a side may overlap the one before. */
 #define TURN(size, N, edge)                                                  \
-    _Static_assert((size) * (edge) * (edge) <= BLOCK_SIZE, "a block fits");  \
+    _Static_assert(((size) * (edge) + LINE_SIZE) * (edge) <= BLOCK_SIZE,     \
+                   "a block fits, and a line before each row");              \
                                                                              \
     static inline __attribute__((always_inline)) void block##size(           \
         const struct tfd_box_nest *n, char *to, int64_t pitch,               \
@@ -260,6 +277,17 @@ static bool goes_at_once(const struct tfd_box_nest *n, int64_t size)
         }                                                                    \
     }                                                                        \
                                                                              \
+    static void parts##size(const struct tfd_box_nest *n, char *to,          \
+                            char *block, int64_t pitch, const char *from)    \
+    {                                                                        \
+        const int64_t back = n->before ? LINE_SIZE / (size) : 0;             \
+        struct tfd_box_nest all = *n;                                        \
+                                                                             \
+        all.count += back;                                                   \
+        block##size(&all, block, pitch, from - back * n->from);              \
+        put_parts(n, n->count *(size), to, block + back * (size), pitch);    \
+    }                                                                        \
+                                                                             \
     static void turn##size(const struct tfd_box_nest *n, char *to,           \
                            const char *from)                                 \
     {                                                                        \
@@ -268,7 +296,9 @@ static bool goes_at_once(const struct tfd_box_nest *n, int64_t size)
             (size) * (edge) *                                                \
             (n->rows <= (edge) / TFD_BOX_TURN_WIDE ? TFD_BOX_TURN_WIDE : 1); \
                                                                              \
-        if (n->rows < N || n->count < N) {                                   \
+        if (n->rows >= N && n->parts && (n->before || n->after)) {           \
+            parts##size(n, to, block, pitch + LINE_SIZE, from);              \
+        } else if (n->rows < N || n->count < N) {                            \
             strided##size(n, to, from);                                      \
         } else if (goes_at_once(n, size)) {                                  \
             block##size(n, to, n->row_to, from);                             \

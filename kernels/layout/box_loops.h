@@ -21,6 +21,10 @@ struct tfd_box_nest {
      * nest after this one lies so many bytes further. */
     bool far;
     int64_t next_to, next_from;
+    /* For these, too: whether what is written goes past the caches although
+     * nests are no whole lines of it; and whether the rows of this nest have
+     * begun before it, and go on behind. */
+    bool parts, before, after;
 };
 
 typedef void tfd_box_loop(const struct tfd_box_nest *n, char *to,

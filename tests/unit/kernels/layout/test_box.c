@@ -244,6 +244,33 @@ static void test_far_transposes(void **state)
     }
 }
 
+/* So much more that it is written past the caches wherever rows begin, in parts
+ * that follow each other along a row. */
+static void test_far_parts(void **state)
+{
+    static const int offsets[] = {0, 16, 8, 3};
+
+    (void)state;
+    piece = 7;
+    for (int s = 0; s < 5; s++) {
+        const int64_t n = (21 << 19) / sizes[s], a = n / 64 | 1, b = n / 701;
+        const struct box boxes[] = {
+            {2, sizes[s], {64, a}, {a, 1}, {1, 64}},
+            {2, sizes[s], {a, 67}, {67, 1}, {1, a}},
+            {2, sizes[s], {b, 701}, {704, 1}, {1, b + 1}},
+            {3, sizes[s], {3, b / 3, 701}, {1, 2103, 3}, {b * 234, 1, b / 3}},
+            {3, sizes[s], {b / 7, 701, 7}, {4907, 7, 1}, {4907, 1, 701}},
+            {3, sizes[s], {7, b, 101}, {101 * b, 101, 1}, {1, 7, 7 * b}},
+        };
+
+        for (int i = 0; i < 6; i++) {
+            check_at(&boxes[i], offsets[(i + s) % 4], NULL);
+            check_at(&boxes[i], offsets[(i + s + 1) % 4],
+                     (struct tfd_kctx *)here);
+        }
+    }
+}
+
 /* The order of rows, or of what is in each, turned round; from memory. */
 static void test_far_reverses(void **state)
 {
@@ -440,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_between),
         cmocka_unit_test(test_repeated),
         cmocka_unit_test(test_far_transposes),
+        cmocka_unit_test(test_far_parts),
         cmocka_unit_test(test_far_reverses),
         cmocka_unit_test(test_far_runs),
         cmocka_unit_test(test_asked_ahead),
