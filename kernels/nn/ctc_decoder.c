@@ -133,6 +133,17 @@ typedef double double_4
         x, x, x, x      \
     }
 
+/* So many steps before they are looked at they are asked for: between two of
+ * an item are those of the others, which no processor foresees. */
+#define AHEAD 16
+#define ASKED_MAX 1024 /* bytes; what is longer is foreseen */
+
+TFD_VECTOR void ask_ahead(const void *x, int64_t size)
+{
+    for (int64_t at = 0; at < size && at < ASKED_MAX; at += 64)
+        __builtin_prefetch((const char *)x + at);
+}
+
 /* The largest of n > 0 numbers, none of which is one for a NaN but the first,
  * and the first that is as large.  The last vector of them may overlap the one
  * before. */
@@ -176,6 +187,7 @@ typedef double double_4
             const T *x = (const T *)g->first + t * step;           \
             const T most = most_##name(x, n);                      \
                                                                    \
+            ask_ahead(x + AHEAD * step, n * (int64_t)sizeof(T));   \
             g->most[t] = (double)most;                             \
             g->best[t] = first_##name(x, n, most);                 \
         }                                                          \
