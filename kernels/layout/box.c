@@ -127,8 +127,9 @@ static void cut_nest(const struct tfd_box_plan *p, const struct place *place,
 }
 
 /* How far the nest behind this one is. */
-static void find_next(const struct tfd_box_plan *p, const struct place *place,
-                      struct tfd_box_nest *n)
+__attribute__((noinline)) static void find_next(const struct tfd_box_plan *p,
+                                                const struct place *place,
+                                                struct tfd_box_nest *n)
 {
     int64_t to = 0, from = 0;
 

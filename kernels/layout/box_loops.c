@@ -177,7 +177,8 @@ static inline void square16(char *to, int64_t to_row, const char *from,
  * its own, which no processor foresees: the next block is asked for while this
  * one is turned, and whole lines go to memory past the caches.
  */
-#define BLOCK_SIZE 24576
+#define BLOCK_SIZE 16384
+#define PARTS_SIZE 24576 /* with a line before each row */
 #define LINE_SIZE 64
 
 /* From an aligned block of whole lines to aligned rows. */
@@ -253,10 +254,16 @@ static bool goes_at_once(const struct tfd_box_nest *n, int64_t size)
     return !n->far && (n->rows <= WAYS || n->row_to % (2 * LINE_SIZE) != 0);
 }
 
+/* Bytes from row to row of a block. */
+#define PITCH(n, size, edge) \
+    ((size) * (edge) *       \
+     ((n)->rows <= (edge) / TFD_BOX_TURN_WIDE ? TFD_BOX_TURN_WIDE : 1))
+
 /* The last square along a side may overlap the one before. */
 #define TURN(size, N, edge)                                                  \
-    _Static_assert(((size) * (edge) + LINE_SIZE) * (edge) <= BLOCK_SIZE,     \
-                   "a block fits, and a line before each row");              \
+    _Static_assert((size) * (edge) * (edge) <= BLOCK_SIZE, "a block fits");  \
+    _Static_assert(((size) * (edge) + LINE_SIZE) * (edge) <= PARTS_SIZE,     \
+                   "a block fits");                                          \
                                                                              \
     static inline __attribute__((always_inline)) void block##size(           \
         const struct tfd_box_nest *n, char *to, int64_t pitch,               \
@@ -277,28 +284,13 @@ static bool goes_at_once(const struct tfd_box_nest *n, int64_t size)
         }                                                                    \
     }                                                                        \
                                                                              \
-    static void parts##size(const struct tfd_box_nest *n, char *to,          \
-                            char *block, int64_t pitch, const char *from)    \
-    {                                                                        \
-        const int64_t back = n->before ? LINE_SIZE / (size) : 0;             \
-        struct tfd_box_nest all = *n;                                        \
-                                                                             \
-        all.count += back;                                                   \
-        block##size(&all, block, pitch, from - back * n->from);              \
-        put_parts(n, n->count *(size), to, block + back * (size), pitch);    \
-    }                                                                        \
-                                                                             \
     static void turn##size(const struct tfd_box_nest *n, char *to,           \
                            const char *from)                                 \
     {                                                                        \
         _Alignas(LINE_SIZE) char block[BLOCK_SIZE];                          \
-        const int64_t pitch =                                                \
-            (size) * (edge) *                                                \
-            (n->rows <= (edge) / TFD_BOX_TURN_WIDE ? TFD_BOX_TURN_WIDE : 1); \
+        const int64_t pitch = PITCH(n, size, edge);                          \
                                                                              \
-        if (n->rows >= N && n->parts && (n->before || n->after)) {           \
-            parts##size(n, to, block, pitch + LINE_SIZE, from);              \
-        } else if (n->rows < N || n->count < N) {                            \
+        if (n->rows < N || n->count < N) {                                   \
             strided##size(n, to, from);                                      \
         } else if (goes_at_once(n, size)) {                                  \
             block##size(n, to, n->row_to, from);                             \
@@ -313,6 +305,33 @@ TURN(2, 8, 64)
 TURN(4, 4, 64)
 TURN(8, 2, 32)
 TURN(16, 1, 32)
+
+/* In a section beside: the loops above are slower by a sixth where they lie
+ * other than half a line behind one's begin, which what is put between them, or
+ * before them in box.c, decides (Zen 5). */
+#define PARTS(size, N, edge)                                              \
+    __attribute__((section(".text.parts"))) static void parts##size(      \
+        const struct tfd_box_nest *n, char *to, const char *from)         \
+    {                                                                     \
+        const int64_t back = n->before ? LINE_SIZE / (size) : 0;          \
+        const int64_t pitch = PITCH(n, size, edge) + LINE_SIZE;           \
+        _Alignas(LINE_SIZE) char block[PARTS_SIZE];                       \
+        struct tfd_box_nest all = *n;                                     \
+                                                                          \
+        if (n->rows < N || (!n->before && !n->after)) {                   \
+            turn##size(n, to, from);                                      \
+            return;                                                       \
+        }                                                                 \
+        all.count += back;                                                \
+        block##size(&all, block, pitch, from - back * n->from);           \
+        put_parts(n, n->count *(size), to, block + back * (size), pitch); \
+    }
+
+PARTS(1, 16, 128)
+PARTS(2, 8, 64)
+PARTS(4, 4, 64)
+PARTS(8, 2, 32)
+PARTS(16, 1, 32)
 
 /* Rows, or columns, that are fewer than those of a square: what a vector holds
  * beside them is shuffled for nothing.  A load of few rows must not reach
@@ -445,12 +464,12 @@ void tfd_box_turn_end(void)
 
 static const struct {
     int64_t size, edge;
-    tfd_box_loop *run, *second, *back, *strided, *turn, *few;
+    tfd_box_loop *run, *second, *back, *strided, *turn, *parts, *few;
 } loops[] = {
 #define ROW(size, edge, few)                                               \
     {                                                                      \
         size, edge, run_of##size, second##size, back##size, strided##size, \
-            turn##size, few                                                \
+            turn##size, parts##size, few                                   \
     }
     ROW(1, 128, few1), ROW(2, 64, few2),  ROW(4, 64, few4),
     ROW(8, 32, few8),  ROW(16, 32, NULL),
@@ -486,6 +505,11 @@ tfd_box_loop *tfd_box_loop_of(const struct tfd_box_nest *n, int64_t size)
 tfd_box_loop *tfd_box_turn_of(int64_t size)
 {
     return loops[row_of(size)].turn;
+}
+
+tfd_box_loop *tfd_box_parts_of(int64_t size)
+{
+    return loops[row_of(size)].parts;
 }
 
 tfd_box_loop *tfd_box_few_of(int64_t size)

@@ -20,11 +20,8 @@ struct tfd_box_nest {
     /* All of the box is more than the caches hold; for loops that turn, the
      * nest after this one lies so many bytes further. */
     bool far;
+    bool before, after; /* its rows have begun before it, go on behind it */
     int64_t next_to, next_from;
-    /* For these, too: whether what is written goes past the caches although
-     * nests are no whole lines of it; and whether the rows of this nest have
-     * begun before it, and go on behind. */
-    bool parts, before, after;
 };
 
 typedef void tfd_box_loop(const struct tfd_box_nest *n, char *to,
@@ -37,6 +34,9 @@ tfd_box_loop *tfd_box_loop_of(const struct tfd_box_nest *n, int64_t size);
 /* For nests whose elements lie one after the other in each of the rows that
  * are written, and in each of the columns that are read. */
 tfd_box_loop *tfd_box_turn_of(int64_t size);
+/* The same for boxes that come from memory and of which not all rows begin with
+ * a line where they are written: they go past the caches as well. */
+tfd_box_loop *tfd_box_parts_of(int64_t size);
 /* The same where either the rows are fewer than tfd_box_turn_least(), or the
  * columns, whose rows then lie one behind the other; columns are read forwards.
  * Of 8 bytes: three rows, columns one behind the other.  NULL where no loop is

@@ -423,6 +423,7 @@ void tfd_box_plan_make(struct tfd_box_plan *p, const struct tfd_box *box,
         const int64_t bytes = tfd_box_bytes(b);
 
         p->nest.far = bytes >= FAR_SIZE;
-        p->nest.parts = off_lines(p) != 0 && tfd_lines_worth(bytes, bytes);
+        if (off_lines(p) != 0 && tfd_lines_worth(bytes, bytes))
+            p->loop = tfd_box_parts_of(b->size);
     }
 }
