@@ -127,9 +127,8 @@ static void cut_nest(const struct tfd_box_plan *p, const struct place *place,
 }
 
 /* How far the nest behind this one is. */
-__attribute__((noinline)) static void find_next(const struct tfd_box_plan *p,
-                                                const struct place *place,
-                                                struct tfd_box_nest *n)
+static void find_next(const struct tfd_box_plan *p, const struct place *place,
+                      struct tfd_box_nest *n)
 {
     int64_t to = 0, from = 0;
 

@@ -259,45 +259,53 @@ static bool goes_at_once(const struct tfd_box_nest *n, int64_t size)
     ((size) * (edge) *       \
      ((n)->rows <= (edge) / TFD_BOX_TURN_WIDE ? TFD_BOX_TURN_WIDE : 1))
 
-/* The last square along a side may overlap the one before. */
-#define TURN(size, N, edge)                                                  \
-    _Static_assert((size) * (edge) * (edge) <= BLOCK_SIZE, "a block fits");  \
-    _Static_assert(((size) * (edge) + LINE_SIZE) * (edge) <= PARTS_SIZE,     \
-                   "a block fits");                                          \
-                                                                             \
-    static inline __attribute__((always_inline)) void block##size(           \
-        const struct tfd_box_nest *n, char *to, int64_t pitch,               \
-        const char *from)                                                    \
-    {                                                                        \
-        for (int64_t at = 0; at < n->count; at += N) {                       \
-            const int64_t c = at + N > n->count ? n->count - N : at;         \
-            const char *x = from + c * n->from;                              \
-                                                                             \
-            if (n->far)                                                      \
-                ask_to_read(x + n->next_from, n->from, N, n->rows * (size)); \
-            for (int64_t next = 0; next < n->rows; next += N) {              \
-                const int64_t r = next + N > n->rows ? n->rows - N : next;   \
-                                                                             \
-                square##size(to + r * pitch + c * (size), pitch,             \
-                             x + r * (size), n->from);                       \
-            }                                                                \
-        }                                                                    \
-    }                                                                        \
-                                                                             \
-    static void turn##size(const struct tfd_box_nest *n, char *to,           \
-                           const char *from)                                 \
-    {                                                                        \
-        _Alignas(LINE_SIZE) char block[BLOCK_SIZE];                          \
-        const int64_t pitch = PITCH(n, size, edge);                          \
-                                                                             \
-        if (n->rows < N || n->count < N) {                                   \
-            strided##size(n, to, from);                                      \
-        } else if (goes_at_once(n, size)) {                                  \
-            block##size(n, to, n->row_to, from);                             \
-        } else {                                                             \
-            block##size(n, block, pitch, from);                              \
-            put_block(n, size, to, block, pitch);                            \
-        }                                                                    \
+/* The last square along a side may overlap the one before.  Those at the ends
+ * of columns go in a pass of their own, so that the loop over the others has no
+ * branch, and nothing to compute but addresses. */
+#define TURN(size, N, edge)                                                 \
+    _Static_assert((size) * (edge) * (edge) <= BLOCK_SIZE, "a block fits"); \
+    _Static_assert(((size) * (edge) + LINE_SIZE) * (edge) <= PARTS_SIZE,    \
+                   "a block fits");                                         \
+                                                                            \
+    static inline __attribute__((always_inline)) void block##size(          \
+        const struct tfd_box_nest *n, char *to, int64_t pitch,              \
+        const char *from)                                                   \
+    {                                                                       \
+        const int64_t rows = n->rows, count = n->count, step = n->from;     \
+        const int64_t whole = rows - rows % N, last = rows - N;             \
+                                                                            \
+        for (int64_t at = 0; at < count; at += N) {                         \
+            const int64_t c = at + N > count ? count - N : at;              \
+            const char *x = from + c * step;                                \
+            char *y = to + c * (size);                                      \
+                                                                            \
+            if (n->far)                                                     \
+                ask_to_read(x + n->next_from, step, N, rows * (size));      \
+            for (int64_t r = 0; r < whole; r += N)                          \
+                square##size(y + r * pitch, pitch, x + r * (size), step);   \
+        }                                                                   \
+        for (int64_t at = 0; whole < rows && at < count; at += N) {         \
+            const int64_t c = at + N > count ? count - N : at;              \
+                                                                            \
+            square##size(to + last * pitch + c * (size), pitch,             \
+                         from + c * step + last * (size), step);            \
+        }                                                                   \
+    }                                                                       \
+                                                                            \
+    static void turn##size(const struct tfd_box_nest *n, char *to,          \
+                           const char *from)                                \
+    {                                                                       \
+        _Alignas(LINE_SIZE) char block[BLOCK_SIZE];                         \
+        const int64_t pitch = PITCH(n, size, edge);                         \
+                                                                            \
+        if (n->rows < N || n->count < N) {                                  \
+            strided##size(n, to, from);                                     \
+        } else if (goes_at_once(n, size)) {                                 \
+            block##size(n, to, n->row_to, from);                            \
+        } else {                                                            \
+            block##size(n, block, pitch, from);                             \
+            put_block(n, size, to, block, pitch);                           \
+        }                                                                   \
     }
 
 TURN(1, 16, 128)
@@ -306,12 +314,9 @@ TURN(4, 4, 64)
 TURN(8, 2, 32)
 TURN(16, 1, 32)
 
-/* In a section beside: the loops above are slower by a sixth where they lie
- * other than half a line behind one's begin, which what is put between them, or
- * before them in box.c, decides (Zen 5). */
 #define PARTS(size, N, edge)                                              \
-    __attribute__((section(".text.parts"))) static void parts##size(      \
-        const struct tfd_box_nest *n, char *to, const char *from)         \
+    static void parts##size(const struct tfd_box_nest *n, char *to,       \
+                            const char *from)                             \
     {                                                                     \
         const int64_t back = n->before ? LINE_SIZE / (size) : 0;          \
         const int64_t pitch = PITCH(n, size, edge) + LINE_SIZE;           \
