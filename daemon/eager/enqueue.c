@@ -79,9 +79,9 @@ static enum tfd_code send_tensor(struct tfd_eager_request *q,
             device = tfd_pb_str(&r, &f);
     }
     TFD_TRY(tfd_pb_end(&r, "SendTensorOp", st));
+    q->op_id = op;
     TFD_TRY(tfd_eager_find_device(q->context, device, false, &on, st));
     q->tensors = tfd_pb_reader_of(item);
-    q->op_id = op;
     q->output = 0;
     q->sends = true;
     return TFD_OK;

@@ -25,10 +25,25 @@ static bool is_of_the_operation(enum tfd_code code)
            code != TFD_UNAVAILABLE;
 }
 
+static uint64_t kept(const struct tfd_eager_failures *f)
+{
+    return f->count < TFD_EAGER_FAILURES_MAX ? f->count
+                                             : TFD_EAGER_FAILURES_MAX;
+}
+
+static struct tfd_eager_failure *find_op(const struct tfd_eager_failures *f,
+                                         int64_t op)
+{
+    for (uint64_t i = 0; i < kept(f); i++)
+        if (f->ring[i].op == op)
+            return &f->ring[i];
+    return NULL;
+}
+
 void tfd_eager_failures_add(struct tfd_eager_failures *f, int64_t op,
                             const struct tfd_status *why)
 {
-    struct tfd_eager_failure *x;
+    struct tfd_eager_failure *x = find_op(f, op);
 
     if (!is_of_the_operation(why->code))
         return;
@@ -36,21 +51,24 @@ void tfd_eager_failures_add(struct tfd_eager_failures *f, int64_t op,
         f->ring = calloc(TFD_EAGER_FAILURES_MAX, sizeof(*f->ring));
     if (!f->ring)
         return;
-    x = &f->ring[f->count++ % TFD_EAGER_FAILURES_MAX];
+    if (!x)
+        x = &f->ring[f->count++ % TFD_EAGER_FAILURES_MAX];
     x->op = op;
     x->why = *why;
 }
 
 const struct tfd_status *
-tfd_eager_failures_find(const struct tfd_eager_failures *f, int64_t op)
+tfd_eager_failures_find(const struct tfd_eager_failures *f, int64_t op,
+                        int64_t made)
 {
-    uint64_t kept =
-        f->count < TFD_EAGER_FAILURES_MAX ? f->count : TFD_EAGER_FAILURES_MAX;
+    const struct tfd_eager_failure *x = find_op(f, op);
 
-    for (uint64_t i = 0; i < kept; i++)
-        if (f->ring[i].op == op)
-            return &f->ring[i].why;
-    return NULL;
+    if (!x && f->count > 0) {
+        x = &f->ring[(f->count - 1) % TFD_EAGER_FAILURES_MAX];
+        if (op < x->op || x->op < made)
+            x = NULL;
+    }
+    return x ? &x->why : NULL;
 }
 
 size_t tfd_eager_failures_size(const struct tfd_eager_failures *f)

@@ -29,9 +29,14 @@ void tfd_eager_failures_deinit(struct tfd_eager_failures *f);
  * is not kept. */
 void tfd_eager_failures_add(struct tfd_eager_failures *f, int64_t op,
                             const struct tfd_status *why);
-/* NULL when it is none of them; until the next one is added. */
+/* Why there is no value of an operation: it is one of them, or it came after
+ * the last one in a stream that ended with that.  The latter is known by the
+ * numbers, which coordinators count up: `made` is the largest of an operation
+ * that has made a value.  NULL when it is neither; until the next one is added.
+ */
 const struct tfd_status *
-tfd_eager_failures_find(const struct tfd_eager_failures *f, int64_t op);
+tfd_eager_failures_find(const struct tfd_eager_failures *f, int64_t op,
+                        int64_t made);
 /* Bytes. */
 size_t tfd_eager_failures_size(const struct tfd_eager_failures *f);
 

@@ -196,6 +196,8 @@ static enum tfd_code put_value(struct tfd_eager_handles *h,
                         "no memory for the handle of a value");
     }
     h->count++;
+    if (take_v->op > h->made)
+        h->made = take_v->op;
     h->size += size_of_value(take_v);
     list_resource(h, take_v);
     return TFD_OK;

@@ -19,7 +19,8 @@ struct tfd_eager_packed;
 struct tfd_eager_handles {     /* all zero: none */
     struct tfd_id_map by_name; /* -> struct tfd_eager_values */
     size_t count;
-    size_t size; /* bytes: of the values, each in full, and the table's own */
+    int64_t made; /* the largest number of an operation that put a value here */
+    size_t size;  /* bytes: of the values, each in full, and the table's own */
     /* Those that are handles of resources, the newest first. */
     struct tfd_eager_values *resources;
     size_t resource_count;

@@ -363,6 +363,12 @@ static enum tfd_code refuse_component(const struct tfd_eager_context *c,
                     TFD_STR_ARG(o->name));
 }
 
+static bool is_send(struct tfd_str name)
+{
+    return tfd_str_is(name, "Send") || tfd_str_is(name, "_Send") ||
+           tfd_str_is(name, "_HostSend");
+}
+
 enum tfd_code tfd_eager_operate(struct tfd_eager_request *q,
                                 struct tfd_str item, struct tfd_status *st)
 {
@@ -371,7 +377,7 @@ enum tfd_code tfd_eager_operate(struct tfd_eager_request *q,
     enum tfd_code rc;
 
     rc = tfd_eager_operation_decode(q->context, q->in, item, &o, st);
-    q->op_id = o.id;
+    q->op_id = is_send(o.name) ? TFD_EAGER_NOT_KEPT : o.id;
     TFD_TRY(rc);
     f = tfd_eager_library_find(&q->context->functions, o.name);
     if (o.is_component && o.is_function)
@@ -383,8 +389,7 @@ enum tfd_code tfd_eager_operate(struct tfd_eager_request *q,
         rc =
             tfd_fail(st, TFD_INTERNAL,
                      "KernelAndDeviceOp does not support EagerFunctionParams.");
-    else if (tfd_str_is(o.name, "Send") || tfd_str_is(o.name, "_Send") ||
-             tfd_str_is(o.name, "_HostSend"))
+    else if (is_send(o.name))
         rc = send_value(q, &o, st);
     else
         rc = run_op(q, &o, st);

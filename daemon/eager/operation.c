@@ -145,15 +145,16 @@ static enum tfd_code decode_handle(struct tfd_str proto, struct named_value *v,
     return tfd_pb_end(&r, "RemoteTensorHandle", st);
 }
 
-/* Where a value lies counts; if that is nowhere, who made it. */
-/* Why there is no value, where its operation has failed. */
+/* Says why there is no value, where its operation has failed. */
 static enum tfd_code find_value(const struct tfd_eager_context *c, int64_t op,
                                 int32_t output, struct tfd_tensor *out,
                                 struct tfd_status *st)
 {
     enum tfd_code rc = tfd_eager_handles_get(&c->handles, op, output, out, st);
     const struct tfd_status *why =
-        rc == TFD_OK ? NULL : tfd_eager_failures_find(&c->failures, op);
+        rc == TFD_OK
+            ? NULL
+            : tfd_eager_failures_find(&c->failures, op, c->handles.made);
 
     if (!why)
         return rc;
@@ -161,6 +162,7 @@ static enum tfd_code find_value(const struct tfd_eager_context *c, int64_t op,
     return tfd_status_copy(st, why);
 }
 
+/* Where a value lies counts; if that is nowhere, who made it. */
 enum tfd_code tfd_eager_operation_value(const struct tfd_eager_context *c,
                                         struct tfd_str proto,
                                         struct tfd_eager_input *input,
@@ -423,7 +425,10 @@ enum tfd_code tfd_eager_operation_decode(struct tfd_eager_context *c,
 
     *out = (struct tfd_eager_operation){.name = TFD_STR_EMPTY,
                                         .device = TFD_STR_EMPTY};
-    TFD_TRY(count_parts(proto, out, &in_count, &attr_count, st));
+    rc = count_parts(proto, out, &in_count, &attr_count, st);
+    if (rc != TFD_OK)
+        out->id = TFD_EAGER_NOT_KEPT;
+    TFD_TRY(rc);
     out->room = in_count;
     out->in = calloc((size_t)in_count + 1, sizeof(*out->in));
     out->inputs = calloc((size_t)in_count + 1, sizeof(*out->inputs));
