@@ -44,9 +44,9 @@ struct tfd_eager_operation {
 
 /* Finds its values, in the context or in the message, but for those of other
  * tasks; of a function's argument that is a resource it says where the resource
- * is.  On failure there is nothing to release, and out->id is there if the
- * message can be read.  INVALID_ARGUMENT for a value or
- * a device that is not there, and beyond TFD_EAGER_INPUTS_MAX and
+ * is.  On failure there is nothing to release, and out->id is that of the
+ * message, or TFD_EAGER_NOT_KEPT if it cannot be read.  INVALID_ARGUMENT for a
+ * value or a device that is not there, and beyond TFD_EAGER_INPUTS_MAX and
  * TFD_EAGER_ATTRS_MAX. */
 enum tfd_code tfd_eager_operation_decode(struct tfd_eager_context *c,
                                          const struct tfd_incoming *in,

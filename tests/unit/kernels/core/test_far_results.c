@@ -66,7 +66,7 @@ static void spy(void *arg, int64_t begin, int64_t end)
 
 /* ---- Cases --------------------------------------------------------------- */
 
-enum scalar { NONE, LEFT, RIGHT };
+enum scalar { NONE, LEFT, RIGHT, TWICE }; /* TWICE: x and x again */
 
 static const struct far_case {
     const char *op;
@@ -145,7 +145,8 @@ static bool goes_far(const struct far_case *c, int64_t n, enum scalar scalar)
         n * (int64_t)tfd_dtype_size(c->from) * (c->in_count - (scalar != NONE));
 
     return c->cost == TFD_COST_MEMORY && c->from != TFD_HALF &&
-           to + from >= FAR_SIZE && tfd_lines_worth(to, from);
+           from + (scalar == TWICE ? 0 : to) >= FAR_SIZE &&
+           tfd_lines_worth(to, from);
 }
 
 static void check(const struct far_case *c, int64_t n, enum scalar scalar,
@@ -161,7 +162,8 @@ static void check(const struct far_case *c, int64_t n, enum scalar scalar,
     real_loop = tfd_registry_loop(c->op, c->from);
     assert_non_null(real_loop);
     in[0] = operand(c->from, scalar == LEFT ? 1 : n, odd, 3);
-    in[1] = operand(c->from, scalar == RIGHT ? 1 : n, odd, 7);
+    in[1] = scalar == TWICE ? tfd_tensor_ref(&in[0])
+                            : operand(c->from, scalar == RIGHT ? 1 : n, odd, 7);
     want = reference(c, in, n, scalar);
     for (int i = 0; i < 2; i++)
         held[i] =
@@ -239,6 +241,17 @@ static void test_a_scalar(void **state)
     }
 }
 
+/* It comes from memory once, and only where that alone is so much. */
+static void test_an_operand_twice(void **state)
+{
+    const int64_t alone = FAR_SIZE / (int64_t)sizeof(int16_t);
+
+    (void)state;
+    check(&cases[3], fewest(&cases[3], TWICE) + 7, TWICE, false, false);
+    for (int64_t more = -1; more <= 1; more++)
+        check(&cases[3], alone + more, TWICE, more == 0, false);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -247,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_operands_between_lines),
         cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_a_scalar),
+        cmocka_unit_test(test_an_operand_twice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
