@@ -40,12 +40,14 @@
 
 #define NEAR_SIZE (1 << 20) /* half of such a cache, or all of a small one */
 
-/* Bytes over which a loop turns: less stays in such a cache anyway, and of more
- * it keeps too little.  Adding 64,000 doubles (1.5 MB) takes 0.8 times as long
- * so, 500,000 floats (6 MB) 0.96, 4,000,000 1.1 (Zen 5). */
-#define TURN_SIZE (800 << 10)
+/* Bytes over which a loop turns: less stays in such a cache anyway, unless
+ * the memory happens to lie so that some of its sets get too much, and of more
+ * it keeps too little.  Adding 64,000 floats (768 KB) takes 0.85 times as long
+ * so where it lies badly, and the same time elsewhere; 64,000 doubles (1.5 MB)
+ * 0.8, 500,000 floats (6 MB) 0.96, 4,000,000 1.1 (Zen 5). */
+#define TURN_SIZE (500 << 10)
 #define TURN_SIZE_MAX (6 << 20)
-#define TURN_BLOCK (400 << 10)
+#define TURN_BLOCK (200 << 10)
 #define TURN_ALIGNED 64 /* elements, as in the pool */
 
 static void share_out(struct tfd_pool *pool, int64_t n, int64_t grain,

@@ -353,11 +353,12 @@ static void test_large_loops_turn(void **state)
         {1, {0, 12, 12}, false},
         {1000, {0, 12, 12}, false},
         {64000, {0, 12, 8}, false},
-        {64000, {0, 12, 12}, false},
-        {68267, {0, 12, 12}, true},
+        {42666, {0, 12, 12}, false},
+        {42667, {0, 12, 12}, true},
+        {64000, {0, 12, 12}, true},
         {64001, {0, 24, 24}, true},
-        {204800, {0, 4, 4}, false},
-        {204801, {0, 4, 4}, true},
+        {128000, {0, 4, 4}, false},
+        {128001, {0, 4, 4}, true},
         {70063, {7, 12, 12}, true},
         {1572864, {0, 4, 4}, true},
         {1572865, {0, 4, 4}, false},
@@ -428,7 +429,7 @@ static int cut_of_many(struct tfd_kctx *k, int64_t n,
 /* They are too small to be shared otherwise; and seldom, if nobody comes. */
 static void test_streams_in_a_row_are_shared_in_halves(void **state)
 {
-    static const struct tfd_stream s = {0, 8, 4}, large = {0, 524288, 524288};
+    static const struct tfd_stream s = {0, 8, 1}, large = {0, 524288, 524288};
     static const int64_t sizes[] = {104167, 110003, 131072};
     int cut = 0;
 
