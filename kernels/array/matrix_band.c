@@ -30,6 +30,9 @@ static enum tfd_code check_width(int64_t width, int64_t size, const char *what,
 
 #define FAR_ROW_MIN 1024 /* bytes */
 #define LINE_SIZE 64
+/* Bytes that are cleared at once, and stay in a core's cache meanwhile. */
+#define CLEAR_SIZE (256 << 10)
+#define NARROW 8 /* a band of at most such a part of its rows */
 
 /* Zeros of a result that no cache keeps: past the caches, as memset() does it
  * only where they are a last cache's size and more. */
@@ -51,25 +54,34 @@ struct band_job {
     char *y; /* may be x */
 };
 
+/* Where the band begins and ends in a row: bytes. */
+static inline void find_band(const struct band_job *j, int64_t row,
+                             size_t *from, size_t *to)
+{
+    const struct tfd_matrix_band *b = &j->b;
+    const int64_t i = row % b->rows;
+    const int64_t first = b->lower < 0 ? 0 : tfd_max(0, i - b->lower);
+    const int64_t stop =
+        b->upper < 0 ? b->columns : tfd_min(b->columns, i + b->upper + 1);
+
+    *from = (size_t)tfd_min(first, b->columns) * j->size;
+    *to = (size_t)tfd_max(stop, 0) * j->size;
+    *to = *to > *from ? *to : *from;
+}
+
 /* Rows [begin, end) of all matrices: the band as it is in x, zero elsewhere.
  * What lies outside of the band is not read. */
 static inline __attribute__((always_inline)) void
 clear_beside_band(const struct band_job *j, int64_t begin, int64_t end,
                   bool far)
 {
-    const struct tfd_matrix_band *b = &j->b;
-    const size_t bytes = (size_t)b->columns * j->size;
+    const size_t bytes = (size_t)j->b.columns * j->size;
 
     for (int64_t row = begin; row < end && !tfd_halted(); row++) {
-        int64_t i = row % b->rows;
-        int64_t first = b->lower < 0 ? 0 : tfd_max(0, i - b->lower);
-        int64_t stop =
-            b->upper < 0 ? b->columns : tfd_min(b->columns, i + b->upper + 1);
-        size_t from = (size_t)tfd_min(first, b->columns) * j->size;
-        size_t to = (size_t)tfd_max(stop, 0) * j->size;
         char *y = j->y + (size_t)row * bytes;
+        size_t from, to;
 
-        to = to > from ? to : from;
+        find_band(j, row, &from, &to);
         if (far)
             clear_far(y, (int64_t)from);
         else
@@ -92,6 +104,42 @@ static void band_rows_far(void *arg, int64_t begin, int64_t end)
 {
     clear_beside_band(arg, begin, end, true);
     tfd_lines_end();
+}
+
+/* Bands that are a small part of their rows: many rows are cleared at once,
+ * which no processor does better row by row, and then get their bands. */
+static void band_rows_narrow(void *arg, int64_t begin, int64_t end)
+{
+    const struct band_job *j = arg;
+    const size_t bytes = (size_t)j->b.columns * j->size;
+    const int64_t many = tfd_max(1, CLEAR_SIZE / (int64_t)bytes);
+
+    for (int64_t n; begin < end && !tfd_halted(); begin += n) {
+        n = tfd_min(many, end - begin);
+        memset(j->y + (size_t)begin * bytes, 0, (size_t)n * bytes);
+        for (int64_t row = begin; row < begin + n; row++) {
+            size_t from, to;
+
+            find_band(j, row, &from, &to);
+            memcpy(j->y + (size_t)row * bytes + from,
+                   j->x + (size_t)row * bytes + from, to - from);
+        }
+    }
+}
+
+/* How the rows are made: the result may be the input, and then what is in the
+ * band has to stay. */
+static tfd_range_fn *loop_for_rows(const struct band_job *j, int64_t size)
+{
+    const struct tfd_matrix_band *b = &j->b;
+
+    if (j->y != j->x && b->lower >= 0 && b->upper >= 0 &&
+        b->lower + b->upper < b->columns / NARROW)
+        return band_rows_narrow;
+    return b->columns * (int64_t)j->size >= FAR_ROW_MIN &&
+                   tfd_lines_worth(size, 0)
+               ? band_rows_far
+               : band_rows;
 }
 
 enum tfd_code tfd_matrix_band_read(const struct tfd_kctx *k,
@@ -128,7 +176,6 @@ static enum tfd_code band_compute(struct tfd_kctx *k, struct tfd_status *st)
     const int64_t n = tfd_tensor_elements(x);
     struct band_job j = {.size = tfd_dtype_size(x->dtype)};
     int64_t bytes;
-    bool far;
 
     TFD_TRY(tfd_matrix_band_read(k, &j.b, st));
     if (is_all(&j.b)) {
@@ -142,11 +189,9 @@ static enum tfd_code band_compute(struct tfd_kctx *k, struct tfd_status *st)
         return TFD_OK;
     j.x = tfd_tensor_data(x);
     j.y = tfd_tensor_data(&k->out[0]);
-    far = j.b.columns * (int64_t)j.size >= FAR_ROW_MIN &&
-          tfd_lines_worth(n * (int64_t)j.size, 0);
     bytes = tfd_min(INT32_MAX, 2 * j.b.columns * (int64_t)j.size);
     tfd_kctx_parallel_bytes(k, n / j.b.columns, (int)bytes,
-                            far ? band_rows_far : band_rows, &j);
+                            loop_for_rows(&j, n * (int64_t)j.size), &j);
     return TFD_OK;
 }
 
