@@ -14,6 +14,7 @@
 #include "kernels/core/check.h"
 #include "kernels/core/element.h"
 #include "kernels/core/families.h"
+#include "kernels/core/runtime.h"
 #include "kernels/array/slice_grad.h"
 
 #include <string.h>
@@ -332,7 +333,8 @@ static bool pad_numbers(struct tfd_kctx *k, const struct tfd_pad *p)
     join_dims(&d, &x->shape, p);
     if (d.row > TFD_LINES_SIZE)
         return false;
-    d.past = tfd_lines_worth(bytes, tfd_tensor_elements(x) * size);
+    d.past = tfd_lines_worth_shared(tfd_kctx_threads(k), bytes,
+                                    tfd_tensor_elements(x) * size);
     d.by_lines = d.past && d.dim[d.rank - 1] >= TFD_LINES_ROW_MIN &&
                  tfd_lines_has_rows();
     tfd_kctx_parallel_bytes(k, bytes / d.row, 2 * (int)d.row + ROW_COST,

@@ -5,6 +5,7 @@
 #include "common/thread/halt.h"
 #include "kernels/layout/box_plan.h"
 #include "kernels/layout/lines.h"
+#include "kernels/core/runtime.h"
 
 #include <assert.h>
 #include <string.h>
@@ -237,7 +238,7 @@ void tfd_box_copy(struct tfd_kctx *k, const struct tfd_box *b, void *to,
 
     if (bytes == 0)
         return;
-    tfd_box_plan_make(&p, b, to, from);
+    tfd_box_plan_make(&p, b, to, from, k ? tfd_kctx_threads(k) : 1);
     if (k)
         tfd_kctx_parallel_bytes(k, p.units,
                                 (int)(cost_of_bytes(&p, bytes) / p.units),

@@ -18,6 +18,7 @@ typedef uint32_t item4 TFD_ANYWHERE;
 typedef uint64_t item8 TFD_ANYWHERE;
 typedef uint64_t item16 __attribute__((vector_size(16))) TFD_ANYWHERE;
 typedef uint64_t item32 __attribute__((vector_size(32))) TFD_ANYWHERE;
+typedef uint64_t item64 __attribute__((vector_size(64))) TFD_ANYWHERE;
 
 /* Vectors of such items. */
 typedef uint8_t vector1 __attribute__((vector_size(16))) TFD_ANYWHERE;

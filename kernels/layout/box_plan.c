@@ -283,9 +283,35 @@ static void join_runs(struct tfd_box_plan *p)
  * is less than what it costs whoever reads the result next. */
 #define PAST_RUN_MIN 512
 #define PAST_RUN_MAX 4096
-#define PAST_BACK_MIN                                      \
-    256 /* of those from the last to the first, which gain \
-           more (int32: 690 us become 420) */
+/* Of those from the last to the first, which gain more (int32: 690 us become
+ * 420), and of those that are written one behind the other, but read from so
+ * many of their lengths apart that no processor foresees it. */
+#define PAST_ORDER_MIN 256
+#define PAST_APART 4
+#define PAST_JOINED_MIN 128 /* where a nest has several of a row */
+
+static bool is_dense(const struct tfd_box *b)
+{
+    int64_t size = b->size;
+
+    for (int d = b->rank - 1; d >= 0; size *= b->dim[d--])
+        if (b->to[d] != size)
+            return false;
+    return true;
+}
+
+/* From so many bytes on runs may go past the caches. */
+static int64_t past_least(const struct tfd_box_plan *p)
+{
+    const struct tfd_box_nest *n = &p->nest;
+
+    if (n->runs > 0)
+        return PAST_JOINED_MIN;
+    return n->row_from < 0 ||
+                   (n->row_from >= PAST_APART * n->count && is_dense(&p->box))
+               ? PAST_ORDER_MIN
+               : PAST_RUN_MIN;
+}
 
 /* Where all runs begin, in lines; 0: each with one. */
 static int64_t off_lines(const struct tfd_box_plan *p)
@@ -300,21 +326,21 @@ static int64_t off_lines(const struct tfd_box_plan *p)
 /* Whether runs are whole lines where they are written, and so many that they go
  * past the caches.  Those without gaps are long copies, which do so themselves.
  */
-static bool go_past(const struct tfd_box_plan *p)
+static bool go_past(const struct tfd_box_plan *p, int threads)
 {
     const struct tfd_box *b = &p->box;
     const int64_t bytes = tfd_box_bytes(b), run = p->nest.count;
-    const bool back = p->nest.row_from < 0;
+    const bool apart =
+        p->nest.row_from > run || p->nest.row_from < 0 || p->nest.runs > 0;
 
-    if (p->row < 0 || p->nest.runs > 0 ||
-        run < (back ? PAST_BACK_MIN : PAST_RUN_MIN) || run > PAST_RUN_MAX ||
-        (p->nest.row_from <= run && !back) || !tfd_lines_worth(bytes, bytes))
+    if (p->row < 0 || !apart || run < past_least(p) || run > PAST_RUN_MAX ||
+        !tfd_lines_worth_shared(threads, bytes, bytes))
         return false;
     return run % LINE_SIZE == 0 && off_lines(p) == 0;
 }
 
 /* Whole runs, all of one length, are found their loop once. */
-static void take_run(struct tfd_box_plan *p)
+static void take_run(struct tfd_box_plan *p, int threads)
 {
     struct tfd_box_nest *n = &p->nest;
     const int64_t size = p->box.size;
@@ -327,7 +353,7 @@ static void take_run(struct tfd_box_plan *p)
     n->count *= size;
     p->loop = tfd_box_run_of(n->count);
     join_runs(p);
-    n->far = go_past(p);
+    n->far = go_past(p, threads);
     if (n->far)
         p->loop = tfd_box_run_past();
 }
@@ -389,7 +415,7 @@ static bool gathers(const struct tfd_box_plan *p)
 }
 
 void tfd_box_plan_make(struct tfd_box_plan *p, const struct tfd_box *box,
-                       void *to, const void *from)
+                       void *to, const void *from, int threads)
 {
     struct tfd_box *b = &p->box;
     tfd_box_loop *loop;
@@ -415,7 +441,7 @@ void tfd_box_plan_make(struct tfd_box_plan *p, const struct tfd_box *box,
     }
     p->loop = loop ? loop : tfd_box_loop_of(&p->nest, b->size);
     make_counters(p);
-    take_run(p);
+    take_run(p, threads);
     ask_ahead(p);
     p->repeats = repeats(p);
     p->gathers = gathers(p);

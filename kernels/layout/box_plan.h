@@ -44,8 +44,8 @@ struct tfd_box_plan {
 int64_t tfd_box_bytes(const struct tfd_box *b);
 
 /* Of a box that has elements.  `to` and `from` are where its first element is
- * copied to and from. */
+ * copied to and from; `threads` copy it at once, or fewer. */
 void tfd_box_plan_make(struct tfd_box_plan *p, const struct tfd_box *b,
-                       void *to, const void *from);
+                       void *to, const void *from, int threads);
 
 #endif

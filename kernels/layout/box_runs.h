@@ -23,8 +23,9 @@ tfd_box_loop *tfd_box_run_of(int64_t bytes);
 /* The same for rows of n->runs runs each; NULL: none of such bytes. */
 tfd_box_loop *tfd_box_runs_of(int64_t bytes);
 
-/* For nests that are far, whose rows are whole lines where they are written and
- * lie apart where they are read: past the caches (lines.h). */
+/* For nests that are far, whose rows, or runs of these, are whole lines where
+ * they are written and lie apart where they are read: past the caches
+ * (lines.h). */
 tfd_box_loop *tfd_box_run_past(void);
 
 /* Such rows of TFD_BOX_BETWEEN_MIN bytes and more, and between each and the

@@ -26,6 +26,10 @@
 /* Whether a result of so many bytes, made of so many, is better written so:
  * together they are more than the last cache keeps. */
 bool tfd_lines_worth(int64_t to, int64_t from);
+/* The same of rows that go as they are, by so many threads at once: two of them
+ * copy through the caches as quickly as memory takes it, until it is more than
+ * these keep. */
+bool tfd_lines_worth_shared(int threads, int64_t to, int64_t from);
 
 /* Where in the place what goes to `to` is made: as far from a line's begin. */
 static inline char *tfd_lines_block(char *place, const void *to)

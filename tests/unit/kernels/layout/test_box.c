@@ -29,6 +29,8 @@ static unsigned char *wall; /* ROOM bytes before it may be read, none behind */
  */
 static int64_t piece;
 
+static struct tfd_kctx one_thread;
+
 void tfd_kctx_parallel_bytes(struct tfd_kctx *k, int64_t n, int bytes,
                              tfd_range_fn *fn, void *arg)
 {
@@ -118,7 +120,7 @@ static const int64_t sizes[] = {1, 2, 4, 8, 16};
 static void check(struct box b)
 {
     static const int offsets[] = {0, 16, 3};
-    struct tfd_kctx *k = (struct tfd_kctx *)here; /* never looked at */
+    struct tfd_kctx *k = &one_thread;
 
     for (int s = 0; s < 5; s++) {
         b.size = sizes[s];
@@ -239,7 +241,7 @@ static void test_far_transposes(void **state)
 
         for (int i = 0; i < 6; i++) {
             check_at(&boxes[i], 0, NULL);
-            check_at(&boxes[i], 16, (struct tfd_kctx *)here);
+            check_at(&boxes[i], 16, &one_thread);
         }
     }
 }
@@ -265,8 +267,7 @@ static void test_far_parts(void **state)
 
         for (int i = 0; i < 6; i++) {
             check_at(&boxes[i], offsets[(i + s) % 4], NULL);
-            check_at(&boxes[i], offsets[(i + s + 1) % 4],
-                     (struct tfd_kctx *)here);
+            check_at(&boxes[i], offsets[(i + s + 1) % 4], &one_thread);
         }
     }
 }
@@ -288,7 +289,7 @@ static void test_far_reverses(void **state)
 
         for (int i = 0; i < 5; i++) {
             check_at(&boxes[i], 0, NULL);
-            check_at(&boxes[i], 16, (struct tfd_kctx *)here);
+            check_at(&boxes[i], 16, &one_thread);
         }
     }
 }
@@ -323,7 +324,7 @@ static void test_far_runs(void **state)
 
             for (int i = 0; i < 4; i++) {
                 check_at(&boxes[i], to_line, NULL);
-                check_at(&boxes[i], i % 2 ? 8 : 16, (struct tfd_kctx *)here);
+                check_at(&boxes[i], i % 2 ? 8 : 16, &one_thread);
             }
         }
 }
@@ -345,10 +346,72 @@ static void test_asked_ahead(void **state)
                 tfd_box_add(&box, rows[r], row, turned & 1 ? -row : row);
                 tfd_box_add(&box, row / sizes[s], sizes[s],
                             turned & 2 ? -sizes[s] : sizes[s]);
-                tfd_box_plan_make(&p, &box, there, here);
+                tfd_box_plan_make(&p, &box, there, here, 1);
                 assert_true(p.asked <= (row < 320 ? 0 : 1 << 16));
             }
         }
+}
+
+/* Rows that go past the caches, whose lines are whole: of one thread, and of
+ * several, whose limit is further up. */
+static void test_past_the_caches(void **state)
+{
+    static const struct {
+        int64_t rows, row, from;
+        bool one, several;
+    } cases[] = {
+        {62500, 256, -256, true, false},
+        {125000, 256, -256, true, true},
+        {125000, 192, -192, false, false},
+        {62500, 320, -320, true, false},
+        {62500, 264, -264, false, false},
+        {62500, 256, 512, false, false}, /* as a processor foresees it */
+        {62500, 256, 1024, true, false},
+        {50000, 512, 768, true, true},
+        {1000, 512, 768, false, false},
+        {62500, 256, 256, false, false}, /* one long copy */
+    };
+    char *const at = (char *)((uintptr_t)there / 64 * 64 + 64);
+
+    (void)state;
+    for (int i = 0; i < TFD_COUNT(cases); i++)
+        for (int threads = 1; threads < 4; threads++) {
+            struct tfd_box_plan p;
+            struct tfd_box box;
+
+            tfd_box_init(&box, 4);
+            tfd_box_add(&box, cases[i].rows, cases[i].row, cases[i].from);
+            tfd_box_add(&box, cases[i].row / 4, 4, 4);
+            tfd_box_plan_make(&p, &box, at, here, threads);
+            assert_int_equal(p.nest.far,
+                             threads > 1 ? cases[i].several : cases[i].one);
+        }
+}
+
+/* Runs that are written one behind the other, and read from two places by
+ * turns, with bytes on both sides that stay. */
+static void test_joined_runs_past_the_caches(void **state)
+{
+    const int aligned = 64 - (int)((uintptr_t)there % 64);
+
+    (void)state;
+    piece = 7;
+    for (int64_t run = 32; run <= 64; run += 8) {
+        const int64_t rows = (11 << 20) / 8 / run;
+        const struct box b = {
+            3, 4, {rows, 2, run}, {2 * run, run, 1}, {run, rows * run, 1}};
+        struct tfd_box_plan p;
+        struct tfd_box box;
+
+        tfd_box_init(&box, 4);
+        for (int d = 0; d < 3; d++)
+            tfd_box_add(&box, b.dim[d], 4 * b.to[d], 4 * b.from[d]);
+        tfd_box_plan_make(&p, &box, there + aligned, here, 1);
+        assert_int_equal(p.nest.runs, 2);
+        assert_int_equal(p.nest.far, run % 16 == 0);
+        check_at(&b, aligned, &one_thread);
+        check_at(&b, 3, &one_thread);
+    }
 }
 
 /* Whoever is told to stop writes nothing more. */
@@ -396,7 +459,7 @@ static void test_few_columns(void **state)
 /* One row again and again, more than a near cache holds. */
 static void test_repeated(void **state)
 {
-    struct tfd_kctx *k = (struct tfd_kctx *)here; /* never looked at */
+    struct tfd_kctx *k = &one_thread;
 
     (void)state;
     for (int s = 0; s < 5; s++)
@@ -462,6 +525,8 @@ int main(void)
         cmocka_unit_test(test_elements),
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_transposes),
+        cmocka_unit_test(test_past_the_caches),
+        cmocka_unit_test(test_joined_runs_past_the_caches),
         cmocka_unit_test(test_halted),
         cmocka_unit_test(test_few_columns),
         cmocka_unit_test(test_between),
