@@ -7,6 +7,8 @@
  */
 #include "common/base/str.h"
 
+#include "common/memory/large_text.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +64,7 @@ void tfd_bytes_init(struct tfd_bytes *b, size_t max)
 
 void tfd_bytes_deinit(struct tfd_bytes *b)
 {
-    free(b->data);
+    tfd_large_text_give(b->data, b->capacity);
     *b = (struct tfd_bytes){.max = b->max};
 }
 
@@ -86,6 +88,19 @@ void tfd_bytes_fail_as(struct tfd_bytes *b, const struct tfd_bytes *other)
         tfd_bytes_refuse(b, other->stays);
 }
 
+/* *capacity bytes, or more of what is kept of others. */
+static char *find_room(const struct tfd_bytes *b, size_t *capacity)
+{
+    size_t has = *capacity;
+    char *data = b->data ? NULL : tfd_large_text_take(&has);
+
+    if (!data)
+        return realloc(b->data, *capacity);
+    if (has < b->max)
+        *capacity = has;
+    return data;
+}
+
 /* Room for size bytes of content and `beyond` that are not counted. */
 static bool reserve_bytes(struct tfd_bytes *b, size_t size, size_t beyond)
 {
@@ -105,7 +120,7 @@ static bool reserve_bytes(struct tfd_bytes *b, size_t size, size_t beyond)
         capacity = b->max;
     if (capacity < need)
         capacity = need;
-    data = realloc(b->data, capacity);
+    data = find_room(b, &capacity);
     if (!data) {
         b->failed = true;
         return false;

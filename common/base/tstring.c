@@ -3,6 +3,8 @@
  */
 #include "common/base/tstring.h"
 
+#include "common/memory/large_text.h"
+
 #include <stdlib.h>
 
 static enum tfd_code fail_memory(size_t size, struct tfd_status *st)
@@ -29,14 +31,24 @@ size_t tfd_tstring_capacity(const struct tfd_tstring *t)
     }
 }
 
-/* As tfd_tstring_resize(); *old is what to free once nobody reads it any more,
- * or NULL. */
-static bool make_text_room(struct tfd_tstring *t, size_t size, char **old)
+/* At least *size bytes, which becomes how many. */
+static char *find_room(size_t *size)
+{
+    char *data = tfd_large_text_take(size);
+
+    return data || *size > SIZE_MAX >> 2 ? data : malloc(*size);
+}
+
+/* As tfd_tstring_resize(); *old is to be freed once nobody reads it any more.
+ */
+static bool make_text_room(struct tfd_tstring *t, size_t size,
+                           struct tfd_tstring *old)
 {
     bool large = tfd_tstring_kind_of(t) == TFD_TSTRING_LARGE;
+    size_t capacity = size;
     char *data;
 
-    *old = NULL;
+    memset(old, 0, sizeof(*old));
     if (large && size <= t->u.large.capacity) {
         set_large(t, TFD_TSTRING_LARGE, size);
         return true;
@@ -45,12 +57,13 @@ static bool make_text_room(struct tfd_tstring *t, size_t size, char **old)
         t->u.small.size = (unsigned char)(size << 2);
         return true;
     }
-    data = size <= SIZE_MAX >> 2 ? malloc(size) : NULL;
+    data = find_room(&capacity);
     if (!data)
         return false;
-    *old = large ? t->u.large.data : NULL;
+    if (large)
+        *old = *t;
     t->u.large.data = data;
-    t->u.large.capacity = size;
+    t->u.large.capacity = capacity;
     set_large(t, TFD_TSTRING_LARGE, size);
     return true;
 }
@@ -58,11 +71,11 @@ static bool make_text_room(struct tfd_tstring *t, size_t size, char **old)
 enum tfd_code tfd_tstring_resize(struct tfd_tstring *t, size_t size,
                                  struct tfd_status *st)
 {
-    char *old;
+    struct tfd_tstring old;
 
     if (!make_text_room(t, size, &old))
         return fail_memory(size, st);
-    free(old);
+    tfd_tstring_deinit(&old);
     return TFD_OK;
 }
 
@@ -70,14 +83,14 @@ enum tfd_code tfd_tstring_set(struct tfd_tstring *t, struct tfd_str value,
                               struct tfd_status *st)
 {
     struct tfd_tstring made = *t;
-    char *old;
+    struct tfd_tstring old;
 
     if (!make_text_room(&made, value.size, &old))
         return fail_memory(value.size, st);
     if (value.size)
         memmove(tfd_tstring_room(&made), value.data, value.size);
     *t = made;
-    free(old);
+    tfd_tstring_deinit(&old);
     return TFD_OK;
 }
 
@@ -104,6 +117,6 @@ void tfd_tstring_borrow(struct tfd_tstring *t, struct tfd_str value)
 
 void tfd_tstring_free(struct tfd_tstring *t)
 {
-    free(t->u.large.data);
+    tfd_large_text_give(t->u.large.data, t->u.large.capacity);
     memset(t, 0, sizeof(*t));
 }

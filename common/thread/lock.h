@@ -39,6 +39,7 @@ enum tfd_lock_rank {
     TFD_LOCK_DEFINITION,   /* definitions of operations that are parsed */
     TFD_LOCK_ALLOC,        /* free buffers */
     TFD_LOCK_SLAB,         /* free blocks of slabs */
+    TFD_LOCK_TEXT,         /* memory of the last large string */
     TFD_LOCK_RANK_COUNT
 };
 
