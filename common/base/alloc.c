@@ -24,6 +24,7 @@
 
 #include "common/base/atomic.h"
 #include "common/memory/slab.h"
+#include "common/memory/watched.h"
 #include "common/thread/lock.h"
 
 #include <assert.h>
@@ -150,16 +151,10 @@ static size_t block_align(size_t size)
     return size >= PAGE_MIN ? PAGE : TFD_BUFFER_ALIGN;
 }
 
-/* Under a sanitizer each is one of malloc(), whose ends are watched. */
 static bool goes_in_slab(size_t size, bool huge)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    (void)size;
-    (void)huge;
-    return false;
-#else
-    return huge && size >= TFD_SLAB_BLOCK_MIN && size <= TFD_SLAB_BLOCK_MAX;
-#endif
+    return !TFD_IS_WATCHED && huge && size >= TFD_SLAB_BLOCK_MIN &&
+           size <= TFD_SLAB_BLOCK_MAX;
 }
 
 static struct block *slab_block(size_t size)

@@ -91,14 +91,9 @@ void tfd_bytes_fail_as(struct tfd_bytes *b, const struct tfd_bytes *other)
 /* *capacity bytes, or more of what is kept of others. */
 static char *find_room(const struct tfd_bytes *b, size_t *capacity)
 {
-    size_t has = *capacity;
-    char *data = b->data ? NULL : tfd_large_text_take(&has);
+    char *data = b->data ? NULL : tfd_large_text_take(capacity, b->max);
 
-    if (!data)
-        return realloc(b->data, *capacity);
-    if (has < b->max)
-        *capacity = has;
-    return data;
+    return data ? data : realloc(b->data, *capacity);
 }
 
 /* Room for size bytes of content and `beyond` that are not counted. */

@@ -4,7 +4,8 @@
  * A view borrows; who owns the bytes is said where the view is stored.  Views
  * are not terminated: print them with TFD_STR_FMT, TFD_STR_ARG.
  *
- * Threads: any; nothing is shared.
+ * Threads: any.  Memory of large buffers goes from one to the next
+ * (large_text.h).
  */
 #ifndef TFD_COMMON_STR_H
 #define TFD_COMMON_STR_H

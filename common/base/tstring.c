@@ -31,10 +31,11 @@ size_t tfd_tstring_capacity(const struct tfd_tstring *t)
     }
 }
 
-/* At least *size bytes, which becomes how many. */
+/* At least *size bytes, which becomes how many: a quarter more at most, as the
+ * string may stay for long. */
 static char *find_room(size_t *size)
 {
-    char *data = tfd_large_text_take(size);
+    char *data = tfd_large_text_take(size, *size / 4 * 5);
 
     return data || *size > SIZE_MAX >> 2 ? data : malloc(*size);
 }

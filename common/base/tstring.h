@@ -5,7 +5,7 @@
  * 24 bytes; the two lowest bits of the first one say how the rest is read:
  *
  *     0 small   the length in the byte's upper six bits, then up to 22 bytes
- *     1 large   (length << 2) + 1; capacity; an allocation, freed with it
+ *     1 large   (length << 2) + 1; capacity; an allocation of malloc()
  *     3 view    (length << 2) + 3; unused; memory that somebody else owns
  *
  * So short strings, and those are most, need no allocation each.  All zero is
@@ -13,7 +13,7 @@
  * small one (tfd_tstring_view) is then of the old place.
  *
  * Source of the layout: TensorFlow 2.21, ctstring_internal.h.
- * Threads: any; nothing is shared.
+ * Threads: any.  Memory of large ones goes from one to the next (large_text.h).
  */
 #ifndef TFD_COMMON_TSTRING_H
 #define TFD_COMMON_TSTRING_H
@@ -78,8 +78,8 @@ enum tfd_code tfd_tstring_set(struct tfd_tstring *t, struct tfd_str value,
                               struct tfd_status *st) TFD_MUST_USE;
 size_t tfd_tstring_capacity(const struct tfd_tstring *t);
 
-/* The old value is freed; data of `capacity` bytes from malloc() is the
- * string's from now on. */
+/* The old value is freed; data from malloc(), of `capacity` bytes and no fewer,
+ * is the string's from now on. */
 void tfd_tstring_take(struct tfd_tstring *t, char *data, size_t size,
                       size_t capacity);
 /* The old value is freed; value outlives the string. */

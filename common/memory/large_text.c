@@ -1,6 +1,7 @@
 /* large_text.c - see large_text.h. */
 #include "common/memory/large_text.h"
 
+#include "common/memory/watched.h"
 #include "common/thread/lock.h"
 
 #include <stdbool.h>
@@ -12,22 +13,18 @@ static size_t kept_size;
 
 static bool is_kept(size_t size)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    (void)size;
-    return false;
-#else
-    return size >= TFD_LARGE_TEXT_MIN && size <= TFD_LARGE_TEXT_MAX;
-#endif
+    return !TFD_IS_WATCHED && size >= TFD_LARGE_TEXT_MIN &&
+           size <= TFD_LARGE_TEXT_MAX;
 }
 
-char *tfd_large_text_take(size_t *size)
+char *tfd_large_text_take(size_t *size, size_t most)
 {
     char *taken = NULL;
 
     if (!is_kept(*size))
         return NULL;
     tfd_lock(&lock);
-    if (kept && kept_size >= *size && kept_size / 2 < *size) {
+    if (kept && kept_size >= *size && kept_size <= most) {
         taken = kept;
         *size = kept_size;
         kept = NULL;

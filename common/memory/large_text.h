@@ -4,11 +4,11 @@
  * malloc() asks the system for such a block and gives it back each time, and
  * then every page of it is cleared at its first use, which takes several times
  * as long as what is done with it (a TensorSummary of 32 MB: 13 ms in place of
- * 1.2).  So the last block that was given back stays here for the next one.
+ * 1.2).  So the last block that was given back stays here for the next one, as
+ * long as the program runs.
  *
- * Blocks are of malloc(), and free() may end each.  Whoever asks for less than
- * the least, or for more than the most, gets none, and what is given back is
- * freed: so it is for all under a sanitizer, which watches the ends of blocks.
+ * Blocks are of malloc(), and free() may end each.  None is kept below the
+ * least size or above the most, nor where a sanitizer watches (watched.h).
  *
  * Threads: any.
  */
@@ -20,11 +20,12 @@
 #define TFD_LARGE_TEXT_MIN ((size_t)1 << 20)
 #define TFD_LARGE_TEXT_MAX ((size_t)64 << 20)
 
-/* At least *size bytes, *size being how many from now on; NULL: none is kept
- * that fits, or it would be twice as large and more. */
-char *tfd_large_text_take(size_t *size);
+/* A block of at least *size bytes and at most `most`; *size is how many from
+ * now on.  NULL: none is kept that fits. */
+char *tfd_large_text_take(size_t *size, size_t most);
 
-/* `size` bytes at `data`, or NULL, that nobody uses any more. */
+/* Of `data`, which may be NULL, nobody uses the `size` bytes any more.  The
+ * block has so many, or more. */
 void tfd_large_text_give(char *data, size_t size);
 
 #endif
