@@ -112,7 +112,7 @@ static void band_rows_narrow(void *arg, int64_t begin, int64_t end)
 {
     const struct band_job *j = arg;
     const size_t bytes = (size_t)j->b.columns * j->size;
-    const int64_t many = tfd_max(1, CLEAR_SIZE / (int64_t)bytes);
+    const int64_t many = CLEAR_SIZE / (int64_t)bytes;
 
     for (int64_t n; begin < end && !tfd_halted(); begin += n) {
         n = tfd_min(many, end - begin);
@@ -133,13 +133,13 @@ static tfd_range_fn *loop_for_rows(const struct band_job *j, int64_t size)
 {
     const struct tfd_matrix_band *b = &j->b;
 
+    const int64_t bytes = b->columns * (int64_t)j->size;
+
     if (j->y != j->x && b->lower >= 0 && b->upper >= 0 &&
-        b->lower + b->upper < b->columns / NARROW)
+        b->lower + b->upper < b->columns / NARROW && bytes <= CLEAR_SIZE)
         return band_rows_narrow;
-    return b->columns * (int64_t)j->size >= FAR_ROW_MIN &&
-                   tfd_lines_worth(size, 0)
-               ? band_rows_far
-               : band_rows;
+    return bytes >= FAR_ROW_MIN && tfd_lines_worth(size, 0) ? band_rows_far
+                                                            : band_rows;
 }
 
 enum tfd_code tfd_matrix_band_read(const struct tfd_kctx *k,

@@ -62,6 +62,12 @@ static void test_types_and_empty(void **state)
     (void)state;
     for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
         check(&(struct plain){types[t], 5, 9, 17, 2, 3});
+    /* Bands that are a small part of their rows, and beside some of them. */
+    for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
+        check(&(struct plain){types[t], 3, 9, 34, 2, 1});
+        check(&(struct plain){types[t], 2, 70, 32, 0, 3});
+        check(&(struct plain){types[t], 20, 11, 33, 1, 0});
+    }
     check(&(struct plain){"float", 0, 3, 3, 1, 1});
     check(&(struct plain){"float", 3, 0, 3, 0, 1});
     check(&(struct plain){"float", 3, 3, 0, 1, 0});
