@@ -90,7 +90,7 @@ struct several {
         for (int64_t i = begin; i < end; i += LINE_##name) {                  \
             for (int k = 0; far && count >= AHEAD_MIN && k < count; k++)      \
                 __builtin_prefetch((const char *)(x[k] + i) + ahead);         \
-            vector_sum_##name(x, i, count, s->y);                             \
+            vector_sum_##name(x, i, count, y);                                \
             vector_sum_##name(x, i + LINE_##name / 2, count, y);              \
         }                                                                     \
     }                                                                         \
