@@ -10,6 +10,7 @@
 #include "common/thread/pool.h"
 #include "kernels/layout/box_plan.h"
 #include "kernels/layout/box_runs.h"
+#include "kernels/layout/lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -372,6 +373,7 @@ static void test_past_the_caches(void **state)
         {62500, 256, 256, false, false}, /* one long copy */
     };
     char *const at = (char *)((uintptr_t)there / 64 * 64 + 64);
+    const bool ever = tfd_lines_worth(INT32_MAX, INT32_MAX);
 
     (void)state;
     for (int i = 0; i < TFD_COUNT(cases); i++)
@@ -383,8 +385,8 @@ static void test_past_the_caches(void **state)
             tfd_box_add(&box, cases[i].rows, cases[i].row, cases[i].from);
             tfd_box_add(&box, cases[i].row / 4, 4, 4);
             tfd_box_plan_make(&p, &box, at, here, threads);
-            assert_int_equal(p.nest.far,
-                             threads > 1 ? cases[i].several : cases[i].one);
+            assert_int_equal(p.nest.far, ever && (threads > 1 ? cases[i].several
+                                                              : cases[i].one));
         }
 }
 
@@ -407,8 +409,10 @@ static void test_joined_runs_past_the_caches(void **state)
         for (int d = 0; d < 3; d++)
             tfd_box_add(&box, b.dim[d], 4 * b.to[d], 4 * b.from[d]);
         tfd_box_plan_make(&p, &box, there + aligned, here, 1);
-        assert_int_equal(p.nest.runs, 2);
-        assert_int_equal(p.nest.far, run % 16 == 0);
+        if (tfd_box_runs_of(4 * run)) {
+            assert_int_equal(p.nest.runs, 2);
+            assert_int_equal(p.nest.far, run % 16 == 0);
+        }
         check_at(&b, aligned, &one_thread);
         check_at(&b, 3, &one_thread);
     }
