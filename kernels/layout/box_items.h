@@ -1,6 +1,6 @@
 /*
  * box_items.h - the types that box_loops.c, box_runs.c and columns.c load and
- * store: items of 1 to 32 bytes, which may lie at any address and stand for
+ * store: items of 1 to 64 bytes, which may lie at any address and stand for
  * values of any type, and vectors of items, which are shuffled.
  *
  * Threads: types and macros only.

@@ -4,7 +4,8 @@
  * of one element.
  *
  * There is a loop for each range of row lengths, which has no branch in a row;
- * with vectors of 32 bytes where the processor has AVX2.
+ * with vectors of 32 bytes where the processor has AVX2, and of 64 in some
+ * where it has AVX-512.
  *
  * Threads: any; there is no state.
  */
