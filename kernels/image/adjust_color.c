@@ -355,7 +355,7 @@ static float wrap_hue(float h)
     return h < 0 ? h + 6 : h;
 }
 
-static void adjust_hue(void *arg, int64_t begin, int64_t end)
+static void adjust_hue_far(void *arg, int64_t begin, int64_t end)
 {
     const struct adjusting *a = arg;
     const float *x = a->x + 3 * begin;
@@ -378,13 +378,78 @@ static void adjust_hue(void *arg, int64_t begin, int64_t end)
     }
 }
 
+/* 1 - x in the odd parts. */
+TFD_PIXELS_INLINE float along(float part, float x)
+{
+    const float odd = part - 2 * (float)(int)(part / 2);
+
+    return odd + (1 - 2 * odd) * x;
+}
+
+/* The hue, turned by at most 6, and the largest and the smallest channel. */
+TFD_PIXELS_INLINE struct tfd_pixel turn_hue(struct tfd_pixel p, float by)
+{
+    const float lower = p.a < p.b ? p.a : p.b, upper = p.a < p.b ? p.b : p.a;
+    const float most = p.c > upper ? p.c : upper;
+    const float least = p.c < lower ? p.c : lower;
+    const float inner = p.c > upper ? upper : p.c;
+    const float between = p.c < lower ? lower : inner;
+    const float green = p.c > upper ? 3 : 2, red = p.c > upper ? 4 : 5;
+    const float yellow = p.c < lower ? 1 : green, pink = p.c < lower ? 0 : red;
+    const float part = p.a < p.b ? yellow : pink;
+    const float ratio = (between - least) / (most - least);
+    const float turned = part + along(part, ratio);
+    float h = (most == least ? 0 : turned) + by;
+
+    h = h < 0 ? h + 6 : h;
+    h = h >= 6 ? h - 6 : h;
+    return (struct tfd_pixel){h >= 6 ? h - 6 : h, most, least};
+}
+
+/* A channel that is the largest in part `first` and the one behind it. */
+TFD_PIXELS_INLINE float put_part(float part, float first, struct tfd_pixel p,
+                                 float between)
+{
+    const float away = part < first ? part - first + 6 : part - first;
+    const float more = away < 2 ? p.b : between;
+
+    return ((away >= 3) & (away < 5)) ? p.c : more;
+}
+
+/* 5 where h is no number; else 0 <= h < 6. */
+TFD_PIXELS_INLINE float part_at(float h)
+{
+    return (h < 1 ? 0.0f : 1.0f) + (h < 2 ? 0.0f : 1.0f) +
+           (h < 3 ? 0.0f : 1.0f) + (h < 4 ? 0.0f : 1.0f) +
+           (h < 5 ? 0.0f : 1.0f);
+}
+
+TFD_PIXELS_INLINE struct tfd_pixel put_hue(struct tfd_pixel p, float by)
+{
+    const float part = part_at(p.a);
+    const float between = p.c + along(part, p.a - part) * (p.b - p.c);
+
+    (void)by;
+    return (struct tfd_pixel){put_part(part, 5, p, between),
+                              put_part(part, 1, p, between),
+                              put_part(part, 3, p, between)};
+}
+
+TFD_SIMD_LOOP(adjust_hue)
+{
+    const struct adjusting *a = arg;
+
+    tfd_pixels_each(a->x, a->y, begin, end, a->by * 6, turn_hue, put_hue);
+}
+TFD_SIMD_CLONES_WIDE(adjust_hue)
+
 static enum tfd_code hue_compute(struct tfd_kctx *k, struct tfd_status *st)
 {
     struct adjusting a;
 
     TFD_TRY(begin_adjusting(k, "delta", &a, st));
     tfd_kctx_parallel(k, tfd_tensor_elements(&k->in[0]) / 3, PIXEL_COST_NS,
-                      adjust_hue, &a);
+                      fabsf(a.by * 6) <= 6 ? adjust_hue : adjust_hue_far, &a);
     return TFD_OK;
 }
 

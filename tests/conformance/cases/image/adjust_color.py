@@ -19,6 +19,7 @@ row("AdjustContrastv2", [c(image, by) for image in IMAGES + [x(5, 4, 1), x(3, 3,
     once(x(2, 100, 90, 3), 1.7)] + BAD, Data(0, 1))
 row("AdjustHue", [c(image, by) for image in IMAGES
                   for by in (0.0, 0.1, 0.5, 1.0, -0.25, -1.0, 3.3)] + [
+    c(image, by) for image in LENGTHS + [[NO_COLORS]] for by in (0.3, -0.7, 1.01)] + [
     once(x(2, 100, 90, 3), 0.3)] + BAD + DEEP, Data(0, 1))
 row("AdjustSaturation", [c(image, by) for image in IMAGES
                          for by in (0.0, 0.5, 1.0, 2.5, -1.0)] + [
