@@ -29,7 +29,7 @@ struct item {
     int64_t symbols, width;
     double *alpha, *beta; /* [steps][width] */
     double *y, *part;     /* of all classes in a step */
-    double *chance;       /* of all symbols in a step: log(y) */
+    double *chance;       /* of all symbols: log(y), [steps][width] */
     double *stay;         /* 0 where paths may stay, else log(0) */
     double *skip;         /* likewise, where they may come past a blank */
     double *ends;         /* of a step: beta, and the chance to get there */
@@ -87,14 +87,20 @@ static void probabilities(const struct item *m)
     }
 }
 
-static void chances(const struct item *m, int64_t t)
+static double *chance_at(const struct item *m, int64_t t)
 {
-    double blank;
+    return m->chance + t * m->width;
+}
+
+static double *find_chances(const struct item *m, int64_t t)
+{
+    double *chance = chance_at(m, t), blank;
 
     tfd_ctc_load(m->i->gradient, row_at(m, t), m->i->classes, m->y);
     blank = log(m->y[blank_of(m)]);
     for (int64_t u = 0; u < m->symbols; u++)
-        m->chance[u] = u % 2 ? log(m->y[m->i->label[u / 2]]) : blank;
+        chance[u] = u % 2 ? log(m->y[m->i->label[u / 2]]) : blank;
+    return chance;
 }
 
 static void find_ways(const struct item *m)
@@ -194,15 +200,14 @@ static void forward(const struct item *m)
 {
     for (int64_t t = 0; t < m->i->steps && !tfd_halted(); t++) {
         double *now = clear_row(m, m->alpha, t);
-        const double *last = now - m->width;
+        const double *last = now - m->width, *chance = find_chances(m, t);
 
-        chances(m, t);
         for (int64_t u = 0; t == 0 && u < 2 && u < m->symbols; u++)
-            now[u] = m->chance[u];
+            now[u] = chance[u];
         if (t > 0)
             move(m,
                  (struct moves){now, last, last - 1, last - 2, m->stay, m->skip,
-                                m->chance},
+                                chance},
                  first_at(m, t), end_at(m, t));
     }
 }
@@ -211,7 +216,7 @@ static void backward(const struct item *m)
 {
     for (int64_t t = m->i->steps - 1; t >= 0 && !tfd_halted(); t--) {
         double *now = clear_row(m, m->beta, t);
-        const double *next = now + m->width;
+        const double *next = now + m->width, *chance;
 
         if (t == m->i->steps - 1) {
             for (int64_t u = m->symbols > 1 ? m->symbols - 2 : 0;
@@ -219,9 +224,9 @@ static void backward(const struct item *m)
                 now[u] = 0;
             continue;
         }
-        chances(m, t + 1);
+        chance = chance_at(m, t + 1);
         for (int64_t u = 0; u < m->symbols; u++)
-            m->ends[u] = next[u] + m->chance[u];
+            m->ends[u] = next[u] + chance[u];
         move(m,
              (struct moves){now, m->ends, m->ends + 1, m->ends + 2, m->stay,
                             m->skip + 2, m->none},
@@ -277,7 +282,8 @@ static void differentiate(const struct item *m, double all)
     }
 }
 
-/* The same with sums of logarithms, as TensorFlow has them. */
+/* The same with sums of logarithms, as TensorFlow has them.  Of classes that
+ * are no label nothing is taken off, unless `all` is no number. */
 static void differentiate_exactly(const struct item *m, double all)
 {
     const int64_t n = m->i->classes;
@@ -294,7 +300,8 @@ static void differentiate_exactly(const struct item *m, double all)
         }
         tfd_ctc_load(m->i->gradient, row_at(m, t), n, m->y);
         for (int64_t i = 0; i < n; i++)
-            m->y[i] -= (double)expf((float)(m->part[i] - all));
+            if (isnan(all) || m->part[i] > -(double)INFINITY)
+                m->y[i] -= (double)expf((float)(m->part[i] - all));
         tfd_ctc_store(m->i->gradient, row_at(m, t), n, m->y);
     }
 }
@@ -309,16 +316,16 @@ static struct tfd_buffer *item_buffer(struct item *m)
     if (m->width > most / m->i->steps)
         return NULL;
     rows = m->i->steps * m->width;
-    b = tfd_buffer_new((size_t)(2 * rows + 2 * n + 5 * m->width) *
+    b = tfd_buffer_new((size_t)(3 * rows + 2 * n + 4 * m->width) *
                        sizeof(double));
     if (!b)
         return NULL;
     m->alpha = b->data;
     m->beta = m->alpha + rows;
-    m->y = m->beta + rows;
+    m->chance = m->beta + rows;
+    m->y = m->chance + rows;
     m->part = m->y + n;
-    m->chance = m->part + n;
-    m->stay = m->chance + m->width;
+    m->stay = m->part + n;
     m->skip = m->stay + m->width;
     m->ends = m->skip + m->width;
     m->none = m->ends + m->width;
@@ -335,7 +342,7 @@ enum tfd_code tfd_ctc_paths_measure(const struct tfd_ctc_item *i, double *loss,
 
     if (!b)
         return tfd_fail(st, TFD_RESOURCE_EXHAUSTED,
-                        "OOM when allocating 2 x %" PRId64 " x %" PRId64
+                        "OOM when allocating 3 x %" PRId64 " x %" PRId64
                         " logarithms for CTCLoss",
                         i->steps, m.symbols);
     find_ways(&m);
