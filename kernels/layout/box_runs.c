@@ -142,6 +142,17 @@ TARGET_avx2 static void avx2_run_more(const struct tfd_box_nest *nest, char *to,
 }
 #endif
 
+#define SHORT_RUNS                                \
+    {1, run1}, {4, run3}, {8, run7}, {16, run15}, \
+    {                                             \
+        32, run31                                 \
+    }
+#define AVX2_RUNS                 \
+    SHORT_RUNS, {64, avx2_run63}, \
+    {                             \
+        128, avx2_run127          \
+    }
+
 /* Of runs up to these bytes; for any processor, and for one with AVX2 or
  * AVX-512. */
 #define AVX512 2
@@ -149,33 +160,17 @@ static const struct run_row {
     int64_t most;
     tfd_box_loop *loop;
 } runs[][10] = {
-    {{1, run1},
-     {4, run3},
-     {8, run7},
-     {16, run15},
-     {32, run31},
+    {SHORT_RUNS,
      {64, run63},
      {128, run127},
      {256, run_short},
      {INT64_MAX, run_long}},
 #if defined(__x86_64__)
-    {{1, run1},
-     {4, run3},
-     {8, run7},
-     {16, run15},
-     {32, run31},
-     {64, avx2_run63},
-     {128, avx2_run127},
+    {AVX2_RUNS,
      {256, avx2_run255},
      {2048, avx2_run_more},
      {INT64_MAX, run_long}},
-    {{1, run1},
-     {4, run3},
-     {8, run7},
-     {16, run15},
-     {32, run31},
-     {64, avx2_run63},
-     {128, avx2_run127},
+    {AVX2_RUNS,
      {256, avx512_run255},
      {2048, avx2_run_more},
      {INT64_MAX, run_long}},
