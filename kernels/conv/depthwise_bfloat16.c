@@ -93,7 +93,7 @@ INLINE void sum_taps(const struct tfd_depthwise *d, const struct tfd_taps *taps,
     for (int p = 0; p < pixels; p++)
         s[p] = (struct sums){_mm512_setzero_ps(), _mm512_setzero_ps()};
     if (pixels == TFD_TAPS_PIXELS && count > 0)
-        tfd_depthwise_fetch(x + c + tfd_taps_last(taps),
+        tfd_depthwise_fetch(x + c + tfd_taps_furthest(taps),
                             step * (int64_t)sizeof(*x), y + c,
                             in * (int64_t)sizeof(*y));
     for (int i = 0; i + 1 < count; i += 2)

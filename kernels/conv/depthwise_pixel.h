@@ -116,7 +116,7 @@ tfd_depthwise_fetch(const void *x, int64_t x_step, void *y, int64_t y_step)
 
 /* The tap that meets what lies furthest, which no pixel has met before: the
  * last one, or in a gradient the first. */
-static inline int64_t tfd_taps_last(const struct tfd_taps *taps)
+static inline int64_t tfd_taps_furthest(const struct tfd_taps *taps)
 {
     const int64_t first = taps->count > 0 ? taps->x[0] : 0;
     const int64_t last = taps->count > 0 ? taps->x[taps->count - 1] : 0;
@@ -136,7 +136,7 @@ static inline int64_t tfd_taps_last(const struct tfd_taps *taps)
         const int lanes = (int)(sizeof(vector) / sizeof(T));                  \
         const int64_t size = (int64_t)sizeof(T);                              \
         const int count = taps->count;                                        \
-        const int64_t last = tfd_taps_last(taps);                             \
+        const int64_t last = tfd_taps_furthest(taps);                         \
         int64_t c = 0;                                                        \
                                                                               \
         (void)pixels;                                                         \
