@@ -132,7 +132,6 @@ static void band_rows_narrow(void *arg, int64_t begin, int64_t end)
 static tfd_range_fn *loop_for_rows(const struct band_job *j, int64_t size)
 {
     const struct tfd_matrix_band *b = &j->b;
-
     const int64_t bytes = b->columns * (int64_t)j->size;
 
     if (j->y != j->x && b->lower >= 0 && b->upper >= 0 &&
