@@ -31,13 +31,21 @@ size_t tfd_tstring_capacity(const struct tfd_tstring *t)
     }
 }
 
-/* At least *size bytes, which becomes how many: a quarter more at most, as the
- * string may stay for long. */
-static char *find_room(size_t *size)
-{
-    char *data = tfd_large_text_take(size, *size / 4 * 5);
+/* Behind the capacity TensorFlow's functions of C write a zero. */
+#define BEYOND 1
 
-    return data || *size > SIZE_MAX >> 2 ? data : malloc(*size);
+/* At least *capacity bytes, which becomes how many: a quarter more at most, as
+ * the string may stay for long. */
+static char *find_room(size_t *capacity)
+{
+    size_t size = *capacity + BEYOND;
+    char *data;
+
+    if (*capacity > SIZE_MAX >> 2)
+        return NULL;
+    data = tfd_large_text_take(&size, size / 4 * 5);
+    *capacity = size - BEYOND;
+    return data ? data : malloc(size);
 }
 
 /* As tfd_tstring_resize(); *old is to be freed once nobody reads it any more.
@@ -102,7 +110,7 @@ void tfd_tstring_take(struct tfd_tstring *t, char *data, size_t size,
     if (!data)
         return;
     t->u.large.data = data;
-    t->u.large.capacity = capacity;
+    t->u.large.capacity = capacity - BEYOND;
     set_large(t, TFD_TSTRING_LARGE, size);
 }
 
@@ -118,6 +126,6 @@ void tfd_tstring_borrow(struct tfd_tstring *t, struct tfd_str value)
 
 void tfd_tstring_free(struct tfd_tstring *t)
 {
-    tfd_large_text_give(t->u.large.data, t->u.large.capacity);
+    tfd_large_text_give(t->u.large.data, t->u.large.capacity + BEYOND);
     memset(t, 0, sizeof(*t));
 }

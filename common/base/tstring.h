@@ -5,7 +5,8 @@
  * 24 bytes; the two lowest bits of the first one say how the rest is read:
  *
  *     0 small   the length in the byte's upper six bits, then up to 22 bytes
- *     1 large   (length << 2) + 1; capacity; an allocation of malloc()
+ *     1 large   (length << 2) + 1; capacity; an allocation of malloc(), which
+ *               has one byte more than the capacity says
  *     3 view    (length << 2) + 3; unused; memory that somebody else owns
  *
  * So short strings, and those are most, need no allocation each.  All zero is
@@ -78,8 +79,9 @@ enum tfd_code tfd_tstring_set(struct tfd_tstring *t, struct tfd_str value,
                               struct tfd_status *st) TFD_MUST_USE;
 size_t tfd_tstring_capacity(const struct tfd_tstring *t);
 
-/* The old value is freed; data from malloc(), of `capacity` bytes and no fewer,
- * is the string's from now on. */
+/* The old value is freed; data from malloc(), of `capacity` >= 1 bytes and no
+ * fewer, is the string's from now on.  The string's own capacity is one less,
+ * which may be one less than its size. */
 void tfd_tstring_take(struct tfd_tstring *t, char *data, size_t size,
                       size_t capacity);
 /* The old value is freed; value outlives the string. */

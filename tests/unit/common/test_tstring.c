@@ -4,6 +4,7 @@
  */
 #include "common/base/tstring.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -161,6 +162,10 @@ static void test_what_is_taken_is_freed(void **state)
     tfd_tstring_take(&t, data, 5, 5);
     assert_ptr_equal(tfd_tstring_view(&t).data, data);
     check(&t, TFD_STR("taken"));
+    assert_int_equal(tfd_tstring_capacity(&t), 4);
+    assert_int_equal(tfd_tstring_set(&t, text_of(5), NULL), TFD_OK);
+    check(&t, text_of(5));
+    assert_true(tfd_tstring_capacity(&t) >= 5);
     tfd_tstring_deinit(&t);
 }
 
@@ -175,6 +180,26 @@ static void test_resize_gives_room(void **state)
         assert_int_equal(tfd_tstring_view(&t).size, lengths[i]);
         assert_int_equal(tfd_tstring_resize(&t, 0, NULL), TFD_OK);
         check(&t, TFD_STR(""));
+        tfd_tstring_deinit(&t);
+    }
+}
+
+/* TensorFlow's inline functions end what fills the capacity with a zero. */
+static void test_a_byte_is_behind_the_capacity(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        struct tfd_tstring t = {0};
+        size_t capacity;
+
+        assert_int_equal(tfd_tstring_set(&t, text_of(lengths[i]), NULL),
+                         TFD_OK);
+        capacity = tfd_tstring_capacity(&t);
+        assert_true(capacity >= lengths[i]);
+        if (tfd_tstring_kind_of(&t) == TFD_TSTRING_LARGE)
+            assert_true(malloc_usable_size(t.u.large.data) > capacity);
+        tfd_tstring_room(&t)[capacity] = 0;
+        check(&t, text_of(lengths[i]));
         tfd_tstring_deinit(&t);
     }
 }
@@ -207,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_what_is_borrowed_is_not_written),
         cmocka_unit_test(test_what_is_taken_is_freed),
         cmocka_unit_test(test_resize_gives_room),
+        cmocka_unit_test(test_a_byte_is_behind_the_capacity),
         cmocka_unit_test(test_without_memory_the_old_value_stays),
     };
 
