@@ -16,7 +16,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow_loops.h"
-#include "kernels/vector/double_functions.h"
+#include "kernels/vector/double_trig.h"
 #include "kernels/vector/vector_pieces.h"
 #include "kernels/vector/vector_trig.h"
 
@@ -44,8 +44,6 @@ FUNCTION(log, DOUBLE, double, tfd_double_log(x))
 FUNCTION(log1p, DOUBLE, double, tfd_double_log1p(x))
 FUNCTION(sigmoid, DOUBLE, double, tfd_double_logistic(x))
 FUNCTION(tanh, DOUBLE, double, tfd_double_tanh(x))
-FUNCTION(sin, DOUBLE, double, sin(x))
-FUNCTION(cos, DOUBLE, double, cos(x))
 FUNCTION(erf, DOUBLE, double, tfd_double_erf(x))
 
 /* TensorFlow computes e^x / (1 + e^x) with halves as such: this is of e^x, in
@@ -121,13 +119,15 @@ static inline tfd_complex64 any_exp(tfd_complex64 z)
     LOOP(sigmoid, LOOP_, name, T)
 #define LOOPS_OTHER(LOOP_, name, T) \
     LOOP(tanh, LOOP_, name, T)      \
-    LOOP(rsqrt, LOOP_, name, T)     \
+    LOOP(rsqrt, LOOP_, name, T)
+#define LOOPS_WAVES(LOOP_, name, T) \
     LOOP(sin, LOOP_, name, T)       \
     LOOP(cos, LOOP_, name, T)
 #define LOOPS_ERF(LOOP_, name, T) LOOP(erf, LOOP_, name, T)
 #define LOOPS_ALL(LOOP_, name, T) \
     LOOPS_MOST(LOOP_, name, T)    \
-    LOOPS_OTHER(LOOP_, name, T)
+    LOOPS_OTHER(LOOP_, name, T)   \
+    LOOPS_WAVES(LOOP_, name, T)
 
 LOOPS_MOST(TFD_UNARY_WIDE, FLOAT, float)
 
@@ -228,6 +228,10 @@ TFD_UNARY_RARE(loop_sin_FLOAT, float, tfd_is_huge_angle, tfd_vector_sin,
                tfd_sin_any)
 TFD_UNARY_RARE(loop_cos_FLOAT, float, tfd_is_huge_angle, tfd_vector_cos,
                tfd_cos_any)
+TFD_UNARY_RARE(loop_sin_DOUBLE, double, tfd_double_is_huge_angle,
+               tfd_double_sin, tfd_double_sin_any)
+TFD_UNARY_RARE(loop_cos_DOUBLE, double, tfd_double_is_huge_angle,
+               tfd_double_cos, tfd_double_cos_any)
 LOOPS_MOST(TFD_UNARY_WIDE, DOUBLE, double)
 LOOPS_OTHER(TFD_UNARY_WIDE, DOUBLE, double)
 LOOPS_ERF(TFD_UNARY_WIDE, DOUBLE, double)
@@ -306,7 +310,8 @@ static void loop_rsqrt_HALF(void *arg, int64_t begin, int64_t end)
     LOOP(log, LOOP_, name, T)         \
     LOOP(log1p, LOOP_, name, T)       \
     LOOP(sigmoid, LOOP_, name, T)     \
-    LOOPS_OTHER(LOOP_, name, T)
+    LOOPS_OTHER(LOOP_, name, T)       \
+    LOOPS_WAVES(LOOP_, name, T)
 LOOPS_COMPLEX(TFD_UNARY_LOOP, COMPLEX64, tfd_complex64)
 TFD_UNARY_RARE(loop_exp_COMPLEX64, tfd_complex64, exp_is_rare, usual_exp,
                any_exp)

@@ -4,8 +4,8 @@
  *     Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Expm1 Erfc
  *
  * Those of floats are vectorised (vector_functions.h, vector_trig.h,
- * vector_double.h), and some of doubles (double_functions.h); everything else
- * is the C library's.  half and bfloat16 are computed in float.
+ * vector_double.h), and those of doubles (double_functions.h, double_trig.h);
+ * complex ones are the C library's.  half and bfloat16 are computed in float.
  */
 #include "kernels/core/families.h"
 
@@ -15,7 +15,7 @@
 #include "kernels/core/elementwise.h"
 #include "kernels/core/gradient.h"
 #include "kernels/vector/narrow_loops.h"
-#include "kernels/vector/double_functions.h"
+#include "kernels/vector/double_trig.h"
 #include "kernels/vector/vector_trig.h"
 
 #include <math.h>
@@ -39,9 +39,8 @@ FUNCTION(atanh, FLOAT, float, tfd_vector_atanh(x))
 FUNCTION(expm1, FLOAT, float, tfd_vector_expm1(x))
 FUNCTION(erfc, FLOAT, float, tfd_vector_erfc(x))
 
-FUNCTION(tan, DOUBLE, double, tan(x))
-FUNCTION(asin, DOUBLE, double, asin(x))
-FUNCTION(acos, DOUBLE, double, acos(x))
+FUNCTION(asin, DOUBLE, double, tfd_double_asin(x))
+FUNCTION(acos, DOUBLE, double, tfd_double_acos(x))
 FUNCTION(atan, DOUBLE, double, tfd_double_atan(x))
 FUNCTION(sinh, DOUBLE, double, tfd_double_sinh(x))
 FUNCTION(cosh, DOUBLE, double, tfd_double_cosh(x))
@@ -82,7 +81,9 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 #define LOOP(function, LOOP_, name, T) \
     LOOP_(loop_##function##_##name, T, T, function##_##name)
 
-#define LOOPS_SOME(LOOP_, name, T) \
+#define LOOPS_MOST(LOOP_, name, T) \
+    LOOP(asin, LOOP_, name, T)     \
+    LOOP(acos, LOOP_, name, T)     \
     LOOP(atan, LOOP_, name, T)     \
     LOOP(sinh, LOOP_, name, T)     \
     LOOP(cosh, LOOP_, name, T)     \
@@ -90,12 +91,6 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
     LOOP(acosh, LOOP_, name, T)    \
     LOOP(atanh, LOOP_, name, T)    \
     LOOP(expm1, LOOP_, name, T)
-#define LOOPS_REST(LOOP_, name, T) \
-    LOOP(asin, LOOP_, name, T)     \
-    LOOP(acos, LOOP_, name, T)
-#define LOOPS_MOST(LOOP_, name, T) \
-    LOOPS_SOME(LOOP_, name, T)     \
-    LOOPS_REST(LOOP_, name, T)
 #define LOOPS_TAN(LOOP_, name, T) LOOP(tan, LOOP_, name, T)
 #define LOOPS_ERFC(LOOP_, name, T) LOOP(erfc, LOOP_, name, T)
 #define LOOPS_COMPLEX(LOOP_, name, T) \
@@ -106,10 +101,10 @@ LOOPS_MOST(TFD_UNARY_WIDE, FLOAT, float)
 LOOPS_ERFC(TFD_UNARY_WIDE, FLOAT, float)
 TFD_UNARY_RARE(loop_tan_FLOAT, float, tfd_is_huge_angle, tfd_vector_tan,
                tfd_tan_any)
-LOOPS_SOME(TFD_UNARY_WIDE, DOUBLE, double)
+LOOPS_MOST(TFD_UNARY_WIDE, DOUBLE, double)
 LOOPS_ERFC(TFD_UNARY_WIDE, DOUBLE, double)
-LOOPS_REST(TFD_UNARY_LOOP, DOUBLE, double)
-LOOPS_TAN(TFD_UNARY_LOOP, DOUBLE, double)
+TFD_UNARY_RARE(loop_tan_DOUBLE, double, tfd_double_is_huge_angle,
+               tfd_double_tan, tfd_double_tan_any)
 #define LOOPS_NARROW(name, number, T) \
     TFD_NARROW_AS_FLOAT(tan, name)    \
     TFD_NARROW_AS_FLOAT(asin, name)   \

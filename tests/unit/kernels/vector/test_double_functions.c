@@ -1,10 +1,10 @@
 /*
- * test_double_functions.c - double_functions.h against the C library's
- * functions of long doubles, which have 11 more bits: more than a million
- * arguments each, over all exponents and where the functions change their ways;
- * and what IEEE 754 has for infinities, NaN, zeros and subnormals.
+ * test_double_functions.c - double_functions.h and double_trig.h against the C
+ * library's functions of long doubles, which have 11 more bits: more than a
+ * million arguments each, over all exponents and where the functions change
+ * their ways; and what IEEE 754 has for infinities, NaN, zeros and subnormals.
  */
-#include "kernels/vector/double_functions.h"
+#include "kernels/vector/double_trig.h"
 
 #include <float.h>
 #include <setjmp.h>
@@ -45,6 +45,11 @@ WRAP(atanh)
 WRAP(erf)
 WRAP(erfc)
 WRAP(atan)
+WRAP(sin_any)
+WRAP(cos_any)
+WRAP(tan_any)
+WRAP(asin)
+WRAP(acos)
 
 static const struct row {
     const char *name;
@@ -67,6 +72,11 @@ static const struct row {
     {"erf", erf_of, erfl, -6, 6, 2},
     {"erfc", erfc_of, erfcl, -6, 26.5, 12},
     {"atan", atan_of, atanl, -30, 30, 1},
+    {"sin", sin_any_of, sinl, -0x1.1p20, 0x1.1p20, 0.8},
+    {"cos", cos_any_of, cosl, -0x1.1p20, 0x1.1p20, 0.8},
+    {"tan", tan_any_of, tanl, -0x1.1p20, 0x1.1p20, 2.2},
+    {"asin", asin_of, asinl, -1, 1, 1},
+    {"acos", acos_of, acosl, -1, 1, 1},
 };
 
 static uint64_t drawn(uint64_t *seed)
@@ -154,6 +164,30 @@ static void test_rare_arguments(void **state)
         }
 }
 
+/* The doubles next to multiples of pi/2, where sin, cos or tan is about 0. */
+static void look_beside_quarter_turns(const struct row *r)
+{
+    for (int q = 1; q < 667000; q++) {
+        const double at = (double)(q * 1.57079632679489661923L);
+
+        look(r, at, 0);
+        look(r, nextafter(at, 0), 0);
+        look(r, -nextafter(at, INFINITY), 0);
+    }
+}
+
+static void test_beside_quarter_turns(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct row r = rows[i];
+
+        r.ulps += 0.4; /* what three parts of pi/2 leave out */
+        if (r.high > TFD_DOUBLE_TURNS)
+            look_beside_quarter_turns(&r);
+    }
+}
+
 static void test_atan2(void **state)
 {
     static const double rare[] = {
@@ -189,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distances),
         cmocka_unit_test(test_rare_arguments),
+        cmocka_unit_test(test_beside_quarter_turns),
         cmocka_unit_test(test_atan2),
     };
 
