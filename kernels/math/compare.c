@@ -164,7 +164,7 @@ static int64_t compare_beside_one(const struct tfd_row *r, enum order o,
     }
 
 /* Copies for long vectors cost memory: only what is compared often has them. */
-#define LOOP_OF_INT32 TFD_BINARY_SIMD
+#define LOOP_OF_INT32 TFD_BINARY_WIDE
 #define LOOP_OF_INT64 BINARY_LONG
 #define LOOP_OF_UINT8 TFD_BINARY_LOOP
 #define LOOP_OF_INT16 TFD_BINARY_SIMD

@@ -203,7 +203,7 @@ static inline tfd_complex128 conj_COMPLEX128(tfd_complex128 x)
     LOOP_TEST(LOOP, is_inf, name, T)    \
     LOOP_TEST(LOOP, is_nan, name, T)
 
-#define LOOPS_FLOAT(name, number, T) LOOPS_REAL(TFD_UNARY_SIMD, name, T)
+#define LOOPS_FLOAT(name, number, T) LOOPS_REAL(TFD_UNARY_WIDE, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 LOOP_SAME(TFD_UNARY_WIDE, sign, FLOAT, float)
 LOOP_SAME(TFD_UNARY_WIDE, sign, DOUBLE, double)
