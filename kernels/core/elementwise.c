@@ -18,6 +18,8 @@
 
 /* Of an element that no loop takes in vectors. */
 #define SLOW_NS 2
+/* What is larger lies in a third cache, or in none. */
+#define SECOND_CACHE_SIZE ((int64_t)1 << 20)
 /* Halves in vectors take as long as so many times their bytes. */
 #define NARROW_BYTES 2
 
@@ -178,6 +180,7 @@ void tfd_elementwise_row(struct tfd_kctx *k, const struct tfd_elementwise *e,
         f.b_size = tfd_dtype_size(k->in[1].dtype);
     moved += f.a_size + f.b_size;
     held = moved - (is_in_place(k) ? f.y_size : 0);
+    row->far = n * (int64_t)held > SECOND_CACHE_SIZE;
     if (goes_far(k, e, &f, n)) {
         run_bytes(k, k->in[0].dtype, moved, held, n, run_far, &f);
         return;
@@ -419,7 +422,10 @@ static void run_plan(struct tfd_kctx *k, const struct tfd_elementwise *e,
     const int side = pattern < 0 ? column_side(rows, dtype) : pattern;
     const struct tfd_broadcast *p = rows->plan;
     tfd_range_fn *loop = loops[pattern < 0][side + 1];
+    const size_t size =
+        rows->y_size + (side == 0 ? rows->b_size : rows->a_size);
 
+    rows->row.far = p->rows * p->row_size * (int64_t)size > SECOND_CACHE_SIZE;
     if (side < 0 || e->cost != TFD_COST_MEMORY ||
         !run_patterns(k, rows, side, loop))
         tfd_kctx_parallel(k, p->rows, row_cost(p, e->cost), loop, rows);

@@ -132,19 +132,18 @@ static inline float exp_less(float x)
     OF_REAL(elu, T) OF_REAL(selu, T) OF_REAL(softplus, T) OF_REAL(softsign, T)
 TFD_FLOAT_DTYPES(EACH_REAL)
 
-/* What PAIR is for is as quick as memory, with shorter vectors more so. */
-#define LOOPS(UNARY, PAIR, BINARY, name, T)               \
+#define LOOPS(UNARY, BINARY, name, T)                     \
     UNARY(elu_##name, T, T, elu_##T)                      \
     UNARY(selu_##name, T, T, selu_##T)                    \
     UNARY(softplus_##name, T, T, softplus_##T)            \
     UNARY(softsign_##name, T, T, softsign_##T)            \
-    PAIR(elu_grad_##name, T, T, elu_grad_##T)             \
-    PAIR(selu_grad_##name, T, T, selu_grad_##T)           \
+    BINARY(elu_grad_##name, T, T, elu_grad_##T)           \
+    BINARY(selu_grad_##name, T, T, selu_grad_##T)         \
     BINARY(softplus_grad_##name, T, T, softplus_grad_##T) \
     BINARY(softsign_grad_##name, T, T, softsign_grad_##T)
 
-LOOPS(TFD_UNARY_WIDE, TFD_PAIR_SIMD, TFD_PAIR_WIDE, FLOAT, float)
-LOOPS(TFD_UNARY_WIDE, TFD_PAIR_SIMD, TFD_PAIR_WIDE, DOUBLE, double)
+LOOPS(TFD_UNARY_WIDE, TFD_PAIR_WIDE, FLOAT, float)
+LOOPS(TFD_UNARY_WIDE, TFD_PAIR_WIDE, DOUBLE, double)
 
 /* Of floats that hold halves or bfloat16: rows of X, which makes loops, and of
  * NARROW, which runs them on halves. */

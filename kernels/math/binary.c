@@ -136,17 +136,17 @@ DEFINE_SQUARED(INT64, int64_t)
 #define LOOPS_SQUARED(LOOP, name, T) \
     LOOP(loop_squared_##name, T, T, squared_##name)
 
-#define LOOPS_INT(name, T, U)            \
-    LOOPS_RING(TFD_BINARY_SIMD, name, T) \
-    LOOPS_ORDER(TFD_BINARY_SIMD, name, T)
+#define LOOPS_INT(name, T, U)                 \
+    LOOPS_RING(TFD_BINARY_OF_##name, name, T) \
+    LOOPS_ORDER(TFD_BINARY_OF_##name, name, T)
 TFD_WRAPPING_DTYPES(LOOPS_INT)
-LOOPS_SQUARED(TFD_BINARY_SIMD, INT32, int32_t)
-LOOPS_SQUARED(TFD_BINARY_SIMD, INT64, int64_t)
+LOOPS_SQUARED(TFD_BINARY_LONG, INT32, int32_t)
+LOOPS_SQUARED(TFD_BINARY_LONG, INT64, int64_t)
 
 #define LOOPS_FLOAT(name, number, T)      \
     LOOPS_RING(TFD_BINARY_LONG, name, T)  \
-    LOOPS_ORDER(TFD_BINARY_SIMD, name, T) \
-    LOOPS_SQUARED(TFD_BINARY_SIMD, name, T)
+    LOOPS_ORDER(TFD_BINARY_LONG, name, T) \
+    LOOPS_SQUARED(TFD_BINARY_LONG, name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 
 #define ADD(a, b) ((a) + (b))

@@ -60,18 +60,20 @@
         return (uint8_t)(v & 0xff);                                           \
     }
 
-#define TWO_LOOPS(X, name, T)              \
-    X(loop_and_##name, T, T, and_##name)   \
-    X(loop_or_##name, T, T, or_##name)     \
-    X(loop_xor_##name, T, T, xor_##name)   \
-    X(loop_left_##name, T, T, left_##name) \
-    X(loop_right_##name, T, T, right_##name)
-#define ONE_LOOPS(X, name, T) X(loop_invert_##name, T, T, invert_##name)
+#define LOOP(X, function, name, T) \
+    X##name(loop_##function##_##name, T, T, function##_##name)
+#define TWO_LOOPS(X, name, T) \
+    LOOP(X, and, name, T)     \
+    LOOP(X, or, name, T)      \
+    LOOP(X, xor, name, T)     \
+    LOOP(X, left, name, T)    \
+    LOOP(X, right, name, T)
+#define ONE_LOOPS(X, name, T) LOOP(X, invert, name, T)
 #define COUNT_LOOPS(X, name, T) X(loop_count_##name, T, uint8_t, count_##name)
 
 TFD_WRAPPING_DTYPES(DEFINE_INT)
-TFD_INT_ROWS(TWO_LOOPS, TFD_BINARY_SIMD)
-TFD_INT_ROWS(ONE_LOOPS, TFD_UNARY_SIMD)
+TFD_INT_ROWS(TWO_LOOPS, TFD_BINARY_OF_)
+TFD_INT_ROWS(ONE_LOOPS, TFD_UNARY_OF_)
 TFD_INT_ROWS(COUNT_LOOPS, TFD_UNARY_WIDE)
 
 static enum tfd_code invert_cpu(struct tfd_kctx *k, struct tfd_status *st)

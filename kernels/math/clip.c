@@ -66,7 +66,7 @@ struct clip {
         else                                                         \
             run_##name(c, begin, end, true, true);                   \
     }                                                                \
-    TFD_SIMD_CLONES(loop_##name)
+    TFD_SIMD_CLONES_WIDE(loop_##name)
 
 /* name, C type, to a type that is compared */
 #define CLIPPED(X)               \

@@ -349,7 +349,7 @@ struct near {
         for (int64_t i = begin; i < end; i++)           \
             y[i] = magnitude(a[i] - b[i]) <= tolerance; \
     }                                                   \
-    TFD_SIMD_CLONES(loop_near_##name)
+    TFD_SIMD_CLONES_WIDE(loop_near_##name)
 
 LOOP_NEAR(FLOAT, float, fabsf)
 LOOP_NEAR(DOUBLE, double, fabs)

@@ -30,7 +30,7 @@ static inline double abs_COMPLEX128(tfd_complex128 x)
     return hypot(x.re, x.im);
 }
 
-TFD_UNARY_SIMD(loop_abs_COMPLEX64, tfd_complex64, float, abs_COMPLEX64)
+TFD_UNARY_WIDE(loop_abs_COMPLEX64, tfd_complex64, float, abs_COMPLEX64)
 TFD_UNARY_LOOP(loop_abs_COMPLEX128, tfd_complex128, double, abs_COMPLEX128)
 
 #define DEFINE_COMPLEX(name, real_name, C, R, suffix) \
@@ -55,12 +55,12 @@ DEFINE_COMPLEX(COMPLEX64, FLOAT, tfd_complex64, float, f)
 DEFINE_COMPLEX(COMPLEX128, DOUBLE, tfd_complex128, double, )
 
 TFD_BINARY_SIMD(loop_join_FLOAT, float, tfd_complex64, join_FLOAT)
-TFD_UNARY_SIMD(loop_real_COMPLEX64, tfd_complex64, float, real_COMPLEX64)
-TFD_UNARY_SIMD(loop_imag_COMPLEX64, tfd_complex64, float, imag_COMPLEX64)
+TFD_UNARY_WIDE(loop_real_COMPLEX64, tfd_complex64, float, real_COMPLEX64)
+TFD_UNARY_WIDE(loop_imag_COMPLEX64, tfd_complex64, float, imag_COMPLEX64)
 TFD_UNARY_LOOP(loop_angle_COMPLEX64, tfd_complex64, float, angle_COMPLEX64)
 TFD_BINARY_SIMD(loop_join_DOUBLE, double, tfd_complex128, join_DOUBLE)
-TFD_UNARY_SIMD(loop_real_COMPLEX128, tfd_complex128, double, real_COMPLEX128)
-TFD_UNARY_SIMD(loop_imag_COMPLEX128, tfd_complex128, double, imag_COMPLEX128)
+TFD_UNARY_WIDE(loop_real_COMPLEX128, tfd_complex128, double, real_COMPLEX128)
+TFD_UNARY_WIDE(loop_imag_COMPLEX128, tfd_complex128, double, imag_COMPLEX128)
 TFD_UNARY_LOOP(loop_angle_COMPLEX128, tfd_complex128, double, angle_COMPLEX128)
 
 /* ---- Kernels ------------------------------------------------------------- */

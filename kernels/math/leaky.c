@@ -17,7 +17,7 @@
         for (int64_t i = begin; i < end; i++)         \
             y[i] = x[i] > 0 ? x[i] : x[i] * alpha;    \
     }                                                 \
-    TFD_SIMD_CLONES(leaky_##name)                     \
+    TFD_SIMD_CLONES_WIDE(leaky_##name)                \
                                                       \
     TFD_SIMD_LOOP(leaky_grad_##name)                  \
     {                                                 \
@@ -29,7 +29,7 @@
         for (int64_t i = begin; i < end; i++)         \
             dx[i] = x[i] > 0 ? dy[i] : dy[i] * alpha; \
     }                                                 \
-    TFD_SIMD_CLONES(leaky_grad_##name)
+    TFD_SIMD_CLONES_WIDE(leaky_grad_##name)
 
 TFD_FLOAT_DTYPES(LEAKY)
 

@@ -31,7 +31,7 @@
         for (int64_t i = begin; i < end; i++)      \
             y[i] = x[i] < zero ? zero : x[i];      \
     }                                              \
-    TFD_SIMD_CLONES(relu_##T)                      \
+    TFD_SIMD_CLONES_WIDE(relu_##T)                 \
                                                    \
     TFD_SIMD_LOOP(relu_grad_##T)                   \
     {                                              \
@@ -44,7 +44,7 @@
         for (int64_t i = begin; i < end; i++)      \
             dx[i] = (T)(dy[i] * (T)(x[i] > zero)); \
     }                                              \
-    TFD_SIMD_CLONES(relu_grad_##T)
+    TFD_SIMD_CLONES_WIDE(relu_grad_##T)
 
 TFD_REAL_DTYPES(DEFINE_LOOPS)
 

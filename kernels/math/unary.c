@@ -192,24 +192,25 @@ static inline tfd_complex128 conj_COMPLEX128(tfd_complex128 x)
 #define LOOP_TEST(LOOP, function, name, T) \
     LOOP(loop_##function##_##name, T, tfd_bool, function##_##name)
 
-#define LOOPS_REAL(LOOP, name, T)       \
-    LOOP_SAME(LOOP, neg, name, T)       \
-    LOOP_SAME(LOOP, abs, name, T)       \
-    LOOP_SAME(LOOP, square, name, T)    \
-    LOOP_SAME(LOOP, floor, name, T)     \
-    LOOP_SAME(LOOP, ceil, name, T)      \
-    LOOP_SAME(LOOP, round, name, T)     \
-    LOOP_TEST(LOOP, is_finite, name, T) \
-    LOOP_TEST(LOOP, is_inf, name, T)    \
-    LOOP_TEST(LOOP, is_nan, name, T)
+#define LOOPS_TEST(name, T)                       \
+    LOOP_TEST(TFD_UNARY_WIDE, is_finite, name, T) \
+    LOOP_TEST(TFD_UNARY_WIDE, is_inf, name, T)    \
+    LOOP_TEST(TFD_UNARY_WIDE, is_nan, name, T)
 
-#define LOOPS_FLOAT(name, number, T) LOOPS_REAL(TFD_UNARY_WIDE, name, T)
+#define LOOPS_FLOAT(name, number, T)           \
+    LOOP_SAME(TFD_UNARY_LONG, neg, name, T)    \
+    LOOP_SAME(TFD_UNARY_LONG, abs, name, T)    \
+    LOOP_SAME(TFD_UNARY_LONG, square, name, T) \
+    LOOP_SAME(TFD_UNARY_LONG, floor, name, T)  \
+    LOOP_SAME(TFD_UNARY_LONG, ceil, name, T)   \
+    LOOP_SAME(TFD_UNARY_LONG, round, name, T)  \
+    LOOPS_TEST(name, T)
 TFD_FLOAT_DTYPES(LOOPS_FLOAT)
 LOOP_SAME(TFD_UNARY_WIDE, sign, FLOAT, float)
 LOOP_SAME(TFD_UNARY_WIDE, sign, DOUBLE, double)
 
 #define loop_reciprocal_FLOAT tfd_reciprocal_loop
-LOOP_SAME(TFD_UNARY_SIMD, reciprocal, DOUBLE, double)
+LOOP_SAME(TFD_UNARY_WIDE, reciprocal, DOUBLE, double)
 
 /* Of vectors of floats: see TFD_LANES_LOOP. */
 #define TO(direction) ((direction) | _MM_FROUND_NO_EXC)
@@ -222,17 +223,15 @@ LOOP_SAME(TFD_UNARY_SIMD, reciprocal, DOUBLE, double)
 #define LOOP_LANES(function, name, LANES)                      \
     TFD_LANES_OR(loop_##function##_##name, name, UNARY, LANES, \
                  loop_##function##_FLOAT)
-#define LOOPS_NARROW(name, number, T)             \
-    LOOP_SAME(TFD_UNARY_SIMD, neg, name, T)       \
-    LOOP_SAME(TFD_UNARY_SIMD, abs, name, T)       \
-    LOOP_SAME(TFD_UNARY_SIMD, sign, name, T)      \
-    LOOP_TEST(TFD_UNARY_WIDE, is_finite, name, T) \
-    LOOP_TEST(TFD_UNARY_WIDE, is_inf, name, T)    \
-    LOOP_TEST(TFD_UNARY_WIDE, is_nan, name, T)    \
-    LOOP_LANES(square, name, SQUARE)              \
-    LOOP_LANES(reciprocal, name, RECIPROCAL)      \
-    LOOP_LANES(floor, name, FLOOR)                \
-    LOOP_LANES(ceil, name, CEIL)                  \
+#define LOOPS_NARROW(name, number, T)        \
+    LOOP_SAME(TFD_UNARY_SIMD, neg, name, T)  \
+    LOOP_SAME(TFD_UNARY_SIMD, abs, name, T)  \
+    LOOP_SAME(TFD_UNARY_SIMD, sign, name, T) \
+    LOOPS_TEST(name, T)                      \
+    LOOP_LANES(square, name, SQUARE)         \
+    LOOP_LANES(reciprocal, name, RECIPROCAL) \
+    LOOP_LANES(floor, name, FLOOR)           \
+    LOOP_LANES(ceil, name, CEIL)             \
     LOOP_LANES(round, name, ROUND)
 TFD_HALF_DTYPES(LOOPS_NARROW)
 
@@ -244,16 +243,17 @@ TFD_HALF_DTYPES(LOOPS_NARROW)
     LOOP_SAME(TFD_UNARY_SIMD, conj, name, T)
 TFD_COMPLEX_DTYPES(LOOPS_COMPLEX)
 
-#define LOOPS_INT(name, T)                  \
-    LOOP_SAME(TFD_UNARY_SIMD, neg, name, T) \
-    LOOP_SAME(TFD_UNARY_SIMD, abs, name, T) \
+#define LOOPS_INT(name, T)                       \
+    LOOP_SAME(TFD_UNARY_OF_##name, neg, name, T) \
+    LOOP_SAME(TFD_UNARY_OF_##name, abs, name, T) \
     LOOP_SAME(TFD_UNARY_WIDE, sign, name, T)
 LOOPS_INT(INT8, int8_t)
 LOOPS_INT(INT16, int16_t)
 LOOPS_INT(INT32, int32_t)
 LOOPS_INT(INT64, int64_t)
 
-#define LOOPS_SQUARE(name, number, T) LOOP_SAME(TFD_UNARY_SIMD, square, name, T)
+#define LOOPS_SQUARE(name, number, T) \
+    LOOP_SAME(TFD_UNARY_OF_##name, square, name, T)
 TFD_INT_DTYPES(LOOPS_SQUARE)
 
 /* ---- Kernels ------------------------------------------------------------- */

@@ -29,6 +29,7 @@ static void run_blocks(enum tfd_dtype t, tfd_range_fn *wide,
     block.a = a;
     block.b = row->b ? b : NULL;
     block.y = y;
+    block.far = false;
     for (int64_t at = begin, n; at < end; at += n) {
         void *to = (char *)row->y + (size_t)at * size;
 

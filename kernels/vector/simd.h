@@ -1,6 +1,7 @@
 /*
  * simd.h - hot loops compiled twice: for the baseline, and for AVX2; those
- * with much arithmetic an element also for AVX-512.
+ * with much arithmetic an element, and those that run often on what is in a
+ * near cache, also for AVX-512.
  *
  * The loop is written once, as a tfd_range_fn named NAME_loop that is always
  * inlined and that the compiler can vectorise:
@@ -15,7 +16,9 @@
  *
  * TFD_SIMD_CLONES_WIDE(add_FLOAT) in its place makes three copies: a loop
  * bound by arithmetic is twice as fast with vectors twice as wide, one whose
- * memory is in the second cache 1.2 times (Zen 5), one bound by memory is not.
+ * memory is in the first cache 1.1 to 1.9 times, in the second 1 to 1.2 times
+ * (Zen 5), one bound by memory is not, and may be slower.  With
+ * TFD_SIMD_CLONES_WIDE_IF(add_FLOAT, pays) it takes them where it pays.
  *
  * TFD_SIMD_CLONES_FUSED(add_FLOAT), likewise, is for a loop that says fmaf(),
  * which is an instruction where there is AVX2 and FMA, and a function of the C
@@ -96,13 +99,17 @@ static inline int tfd_simd_has_f16c(void)
             name##_loop(arg, begin, end);                   \
     }
 
-#define TFD_SIMD_CLONES_WIDE(name)                          \
+#define TFD_SIMD_CLONES_WIDE(name) TFD_SIMD_CLONES_WIDE_IF(name, true)
+
+/* With the longest vectors only where `pays`, of arg, begin and end, is true.
+ */
+#define TFD_SIMD_CLONES_WIDE_IF(name, pays)                 \
     TFD_SIMD_COPY(name, _avx2, "avx2")                      \
     TFD_SIMD_COPY(name, _avx512, TFD_SIMD_AVX512)           \
                                                             \
     static void name(void *arg, int64_t begin, int64_t end) \
     {                                                       \
-        if (tfd_simd_has_avx512())                          \
+        if ((pays) && tfd_simd_has_avx512())                \
             name##_avx512(arg, begin, end);                 \
         else if (__builtin_cpu_supports("avx2"))            \
             name##_avx2(arg, begin, end);                   \
@@ -164,6 +171,7 @@ static inline int tfd_simd_has_avx512(void)
     }
 
 #define TFD_SIMD_CLONES_WIDE(name) TFD_SIMD_CLONES(name)
+#define TFD_SIMD_CLONES_WIDE_IF(name, pays) TFD_SIMD_CLONES(name)
 #endif
 
 /* name##_lanes() alone, of a TFD_SIMD_LOOP(name) whose code is large: it is

@@ -89,7 +89,12 @@ static void assert_same(const char *op, int n, int i, double have, double want)
     {                                                                          \
         _Alignas(64) T a[ROOM], b[ROOM], y[ROOM], before[ROOM];                \
         tfd_range_fn *loop = tfd_registry_loop(loops[which].op, TFD_##DTYPE);  \
-        struct tfd_row row = {a, b, in_place ? a : y, 1, 1, NULL, 0};          \
+        struct tfd_row row = {.a = a,                                          \
+                              .b = b,                                          \
+                              .y = in_place ? a : y,                           \
+                              .a_step = 1,                                     \
+                              .b_step = 1,                                     \
+                              .far = offset % 2 == 1};                         \
         const T *have = row.y;                                                 \
                                                                                \
         assert_non_null(loop);                                                 \
@@ -212,7 +217,7 @@ static void check_division(const char *op, int a_step, int b_step)
     int failed = 0;
 
     for (int shift = 1; shift < NUMBERS; shift++) {
-        struct tfd_row row = {numbers, b, y, a_step, b_step, &failed, 0};
+        struct tfd_row row = {numbers, b, y, a_step, b_step, &failed, 0, false};
 
         for (int i = 0; i < NUMBERS; i++) {
             b[i] = numbers[(i + shift) % NUMBERS];
@@ -255,7 +260,7 @@ static void test_a_divisor_of_zero_is_seen_wherever_it_is(void **state)
         for (int at = 0; at <= n; at++)
             for (int step = 0; step < 2; step++) {
                 int failed = 0;
-                struct tfd_row row = {a, b, y, step, 1, &failed, 0};
+                struct tfd_row row = {a, b, y, step, 1, &failed, 0, false};
 
                 b[at] = 0;
                 loop(&row, 0, n);
@@ -269,7 +274,7 @@ static void test_a_divisor_of_zero_is_seen_wherever_it_is(void **state)
 static void test_logic(void **state)
 {
     uint8_t a[ROOM], b[ROOM], y[ROOM];
-    struct tfd_row row = {a, b, y, 1, 1, NULL, 0};
+    struct tfd_row row = {a, b, y, 1, 1, NULL, 0, false};
     tfd_range_fn *both = tfd_registry_loop("LogicalAnd", TFD_DTYPE_INVALID);
     tfd_range_fn *either = tfd_registry_loop("LogicalOr", TFD_DTYPE_INVALID);
     tfd_range_fn *not = tfd_registry_loop("LogicalNot", TFD_DTYPE_INVALID);

@@ -1,8 +1,8 @@
 /*
- * test_vector_loops.c - loops over vectorised functions of floats, compiled for
- * several sets of instructions: an element has the same bits wherever it
- * stands, as one alone has; lengths around every number of lanes, begun at
- * every place in a vector, in place and beside.
+ * test_vector_loops.c - loops over vectorised functions of floats and doubles,
+ * compiled for several sets of instructions: an element has the same bits
+ * wherever it stands, as one alone has; lengths around every number of lanes,
+ * begun at every place in a vector, in place and beside.
  */
 #include "kernels/vector/complex_math.h"
 #include "kernels/core/elementwise.h"
@@ -59,7 +59,7 @@ static void assert_same(const char *op, int n, int i, float have, float want)
 static float alone(tfd_range_fn *loop, float left, float right)
 {
     float result = 77;
-    struct tfd_row row = {&left, &right, &result, 1, 1, NULL, 0};
+    struct tfd_row row = {&left, &right, &result, 1, 1, NULL, 0, false};
 
     loop(&row, 0, 1);
     return result;
@@ -68,7 +68,7 @@ static float alone(tfd_range_fn *loop, float left, float right)
 static void check(const char *op, int n, int offset, bool in_place)
 {
     tfd_range_fn *loop = tfd_registry_loop(op, TFD_FLOAT);
-    struct tfd_row row = {a, b, in_place ? a : y, 1, 1, NULL, 0};
+    struct tfd_row row = {a, b, in_place ? a : y, 1, 1, NULL, 0, false};
     const float *have = row.y;
     static float before[LONG];
 
@@ -104,6 +104,89 @@ static void test_every_length_and_alignment(void **state)
         check_lengths(binary[i]);
 }
 
+/* ---- Doubles ------------------------------------------------------------- */
+
+static const char *const of_doubles[] = {
+    "Exp",   "Log",   "Log1p",  "Sigmoid", "Tanh",       "Sin",  "Cos",  "Erf",
+    "Tan",   "Asin",  "Acos",   "Atan",    "Sinh",       "Cosh", "Erfc", "Elu",
+    "Acosh", "Atanh", "Lgamma", "Digamma", "Reciprocal", "Abs",  "Round"};
+#define LONG_OF_DOUBLES (LONG / 2)
+
+static double from[LONG_OF_DOUBLES], to[LONG_OF_DOUBLES];
+
+static double alone_of_doubles(tfd_range_fn *loop, double x)
+{
+    double result = 77;
+    struct tfd_row row = {.a = &x, .y = &result, .a_step = 1};
+
+    loop(&row, 0, 1);
+    return result;
+}
+
+/* From `from`, whose elements are set, to `to`, or in place. */
+static void check_doubles(const char *op, int offset, int n, bool in_place)
+{
+    tfd_range_fn *loop = tfd_registry_loop(op, TFD_DOUBLE);
+    static double want[LONG_OF_DOUBLES];
+    struct tfd_row row = {
+        .a = from, .y = in_place ? from : to, .a_step = 1, .far = n % 2 == 1};
+    const double *have = row.y;
+
+    assert_non_null(loop);
+    for (int i = 0; i < LONG_OF_DOUBLES; i++) {
+        const bool inside = i >= offset && i < offset + n;
+
+        to[i] = 77;
+        want[i] = inside     ? alone_of_doubles(loop, from[i])
+                  : in_place ? from[i]
+                             : 77;
+    }
+    loop(&row, offset, offset + n);
+    for (int i = 0; i < LONG_OF_DOUBLES; i++)
+        if (isnan(want[i]) ? !isnan(have[i])
+                           : memcmp(&have[i], &want[i], sizeof(*have)) != 0)
+            fail_msg("%s: element %d of %d is %a, not %a", op, i, n, have[i],
+                     want[i]);
+}
+
+static void set_doubles(bool rare)
+{
+    for (int i = 0; i < LONG_OF_DOUBLES; i++)
+        from[i] =
+            rare ? (double)values[i % TFD_COUNT(values)] : 0.013 * (i + 1);
+}
+
+static void test_doubles(void **state)
+{
+    (void)state;
+    for (int op = 0; op < TFD_COUNT(of_doubles); op++)
+        for (int rare = 0; rare < 2; rare++)
+            for (int n = 0; n <= LENGTH_MAX / 2; n++) {
+                set_doubles(rare);
+                check_doubles(of_doubles[op], n % 5, n, false);
+                check_doubles(of_doubles[op], n % 7, n, true);
+            }
+}
+
+/* A huge angle, or a negative number, at an end of one block of several. */
+static void test_rare_doubles_disturb_nobody(void **state)
+{
+    static const double rare[] = {1e30, -3e6, -2.5, -0.0, NAN, -INFINITY};
+    const int block = BLOCK / 2;
+    const int at[] = {0, block - 1, block, 2 * block + 3};
+
+    (void)state;
+    for (int op = 0; op < TFD_COUNT(of_doubles); op++)
+        for (int v = 0; v < TFD_COUNT(rare); v++)
+            for (int i = 0; i < TFD_COUNT(at); i++) {
+                set_doubles(false);
+                from[at[i]] = rare[v];
+                check_doubles(of_doubles[op], 0, LONG_OF_DOUBLES - i, i % 2);
+            }
+}
+
+/* ---- Quotients, scalars, rare floats ------------------------------------- */
+
 /* Of so many that they lie far away: a loop of its own. */
 #define FAR_COUNT ((1 << 18) + 21)
 
@@ -111,8 +194,8 @@ static void test_far_quotients(void **state)
 {
     static float x[FAR_COUNT], z[FAR_COUNT], q[FAR_COUNT];
     static double wide_x[FAR_COUNT], wide_z[FAR_COUNT], wide_q[FAR_COUNT];
-    struct tfd_row row = {x, z, q, 1, 1, NULL, 0};
-    struct tfd_row wide = {wide_x, wide_z, wide_q, 1, 1, NULL, 0};
+    struct tfd_row row = {x, z, q, 1, 1, NULL, 0, false};
+    struct tfd_row wide = {wide_x, wide_z, wide_q, 1, 1, NULL, 0, false};
 
     (void)state;
     for (int i = 0; i < FAR_COUNT; i++) {
@@ -145,8 +228,14 @@ static void test_scalars_beside_vectors(void **state)
             for (int left = 0; left < 2; left++) {
                 tfd_range_fn *loop = tfd_registry_loop(binary[op], TFD_FLOAT);
                 float one = values[v];
-                struct tfd_row row = {
-                    left ? &one : a, left ? a : &one, y, !left, left, NULL, 0};
+                struct tfd_row row = {left ? &one : a,
+                                      left ? a : &one,
+                                      y,
+                                      !left,
+                                      left,
+                                      NULL,
+                                      0,
+                                      false};
 
                 if (strcmp(binary[op], "SoftplusGrad") == 0)
                     continue;
@@ -165,7 +254,7 @@ static void test_rare_arguments_disturb_nobody(void **state)
     static const char *const ops[] = {"Rsqrt", "Sin", "Cos", "Tan"};
     static const float rare[] = {1e30f, 0, -2e20f, 1e-41f, INFINITY, NAN};
     static float usual[LONG];
-    struct tfd_row row = {a, NULL, y, 1, 0, NULL, 0};
+    struct tfd_row row = {a, NULL, y, 1, 0, NULL, 0, false};
 
     (void)state;
     for (int op = 0; op < TFD_COUNT(ops); op++)
@@ -202,7 +291,7 @@ static void test_complex_exponentials(void **state)
     enum { BLOCK_OF = TFD_BLOCK_SIZE / sizeof(tfd_complex64) };
     static tfd_complex64 z[3 * BLOCK_OF], e[3 * BLOCK_OF];
     tfd_range_fn *loop = tfd_registry_loop("Exp", TFD_COMPLEX64);
-    struct tfd_row row = {z, NULL, e, 1, 0, NULL, 0};
+    struct tfd_row row = {z, NULL, e, 1, 0, NULL, 0, false};
 
     (void)state;
     for (int n = 1; n < 3 * BLOCK_OF; n += n < 40 ? 1 : 97) {
@@ -239,6 +328,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_length_and_alignment),
+        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_rare_doubles_disturb_nobody),
         cmocka_unit_test(test_far_quotients),
         cmocka_unit_test(test_scalars_beside_vectors),
         cmocka_unit_test(test_rare_arguments_disturb_nobody),
