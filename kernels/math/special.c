@@ -6,10 +6,9 @@
  * Polygamma Atan2 NextAfter Xlogy Xlog1py Xdivy MulNoNan
  *
  * Special functions of floats are computed in double, to fewer terms and by
- * lanes (special_lanes.h); what is narrower in float.  Atan2, NextAfter, Xlogy
- * and Xlog1py of floats are vectorised.
+ * lanes (special_lanes.h); what is narrower in float.  Atan2, NextAfter, Xlogy,
+ * Xlog1py and Lgamma are vectorised, and so is Digamma of doubles.
  */
-#define _GNU_SOURCE /* lgamma_r */
 #include "kernels/core/families.h"
 
 #include "common/base/half.h"
@@ -22,8 +21,7 @@
 #include "kernels/math/special_functions.h"
 #include "kernels/math/special_grad.h"
 #include "kernels/math/special_lanes.h"
-#include "kernels/vector/double_functions.h"
-#include "kernels/vector/vector_gamma.h"
+#include "kernels/vector/double_gamma.h"
 #include "kernels/vector/vector_trig.h"
 
 #include <math.h>
@@ -41,12 +39,8 @@
         return expression;                       \
     }
 
-#define SPECIAL_FLOAT(function) tfd_special_##function##_float
-#define SPECIAL_DOUBLE(function) tfd_special_##function
-
-#define DEFINE_FLOAT(name, T)                               \
-    FUNCTION1(digamma, name, T, SPECIAL_##name(digamma)(x)) \
-    FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b)        \
+#define DEFINE_FLOAT(name, T)                        \
+    FUNCTION2(xdivy, name, T, a == 0 ? (T)0 : a / b) \
     FUNCTION2(mul_no_nan, name, T, b == 0 ? (T)0 : a * b)
 
 DEFINE_FLOAT(FLOAT, float)
@@ -54,15 +48,6 @@ DEFINE_FLOAT(DOUBLE, double)
 FUNCTION1(lgamma, FLOAT, float,
           tfd_vector_lgamma_is_rare(x) ? tfd_special_lgamma_float(x)
                                        : tfd_vector_lgamma(x))
-
-/* tfd_special_lgamma(), whose call is a tenth of it. */
-static inline double lgamma_DOUBLE(double x)
-{
-    int sign;
-
-    return lgamma_r(x, &sign);
-}
-
 FUNCTION2(igamma, DOUBLE, double, tfd_special_igamma(a, b))
 FUNCTION2(igammac, DOUBLE, double, tfd_special_igammac(a, b))
 FUNCTION2(igamma_slope, DOUBLE, double, tfd_special_igamma_slope(a, b))
@@ -133,8 +118,6 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 /* ---- Loops --------------------------------------------------------------- */
 
 /* Rows of X: TFD_UNARY_LOOP and the like, of one type. */
-#define LGAMMA_LOOP(X, name, T) X(loop_lgamma_##name, T, T, lgamma_##name)
-#define DIGAMMA_LOOP(X, name, T) X(loop_digamma_##name, T, T, digamma_##name)
 #define GAMMA2_LOOPS(X, name, T)                 \
     X(loop_igamma_##name, T, T, igamma_##name)   \
     X(loop_igammac_##name, T, T, igammac_##name) \
@@ -155,11 +138,37 @@ DEFINE_COMPLEX(COMPLEX128, tfd_complex128, double, )
 #define NEXT_LOOP(X, name, T) X(loop_nextafter_##name, T, T, nextafter_##name)
 #define ATAN2_LOOP(X, name, T) X(loop_atan2_##name, T, T, atan2_##name)
 
+/* Loops over doubles.  `any` holds for all arguments; from_0 takes half as long
+ * and holds where no argument is negative, so a block that has none calls that.
+ * Where both hold, their values are the same. */
+#define LOOP_BY_SIGN(name, any, from_0)                   \
+    TFD_SIMD_LOOP(name)                                   \
+    {                                                     \
+        const struct tfd_row *r = arg;                    \
+        const double *a = r->a;                           \
+        double *y = r->y;                                 \
+                                                          \
+        for (int64_t at = begin, to; at < end; at = to) { \
+            int is_left = 0;                              \
+                                                          \
+            to = tfd_block_end(at, end, sizeof(double));  \
+            for (int64_t i = at; i < to; i++)             \
+                is_left |= a[i] < 0;                      \
+            if (is_left)                                  \
+                for (int64_t i = at; i < to; i++)         \
+                    y[i] = any(a[i]);                     \
+            else                                          \
+                for (int64_t i = at; i < to; i++)         \
+                    y[i] = from_0(a[i]);                  \
+        }                                                 \
+    }                                                     \
+    TFD_SIMD_CLONES_WIDE(name)
+
 TFD_UNARY_RARE(loop_lgamma_FLOAT, float, tfd_vector_lgamma_is_rare,
                tfd_vector_lgamma, lgamma_FLOAT)
-LGAMMA_LOOP(TFD_UNARY_LOOP, DOUBLE, double)
-DIGAMMA_LOOP(TFD_UNARY_LOOP, FLOAT, float)
-DIGAMMA_LOOP(TFD_UNARY_LOOP, DOUBLE, double)
+LOOP_BY_SIGN(loop_lgamma_DOUBLE, tfd_double_lgamma, tfd_double_lgamma_from_0)
+TFD_UNARY_LOOP(loop_digamma_FLOAT, float, float, tfd_special_digamma_float)
+LOOP_BY_SIGN(loop_digamma_DOUBLE, tfd_double_digamma, tfd_double_digamma_from_0)
 GAMMA2_LOOPS(TFD_BINARY_LOOP, DOUBLE, double)
 SLOPE_LOOP(TFD_BINARY_LOOP, FLOAT, float)
 SLOPE_LOOP(TFD_BINARY_LOOP, DOUBLE, double)
