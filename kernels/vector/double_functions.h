@@ -348,22 +348,38 @@ TFD_VECTOR double tfd_double_erf(double x)
 
 /* ---- Angles -------------------------------------------------------------- */
 
+/* ((sin(r) - r) / r^3 + 1/6) / r^2 of r^2, |r| <= pi/4 */
+TFD_VECTOR double tfd_double_sine_terms(double x)
+{
+    double p = 1.58969099521155010221e-10;
+
+    p = p * x - 2.50507602534068634195e-08;
+    p = p * x + 2.75573137070700676789e-06;
+    p = p * x - 1.98412698298579493134e-04;
+    return p * x + 8.33333333332248946124e-03;
+}
+
+/* (cos(r) - 1 + r^2/2) / r^4 of r^2, |r| <= pi/4 */
+TFD_VECTOR double tfd_double_cosine_terms(double x)
+{
+    double p = -1.13596475577881948265e-11;
+
+    p = p * x + 2.08757232129817482790e-09;
+    p = p * x - 2.75573143513906633035e-07;
+    p = p * x + 2.48015872894767294178e-05;
+    p = p * x - 1.38888888888741095749e-03;
+    return p * x + 4.16666666666666019037e-02;
+}
+
+#define TFD_DOUBLE_SIXTH 1.66666666666666324348e-01
+
 /* The sine and cosine of r, |r| <= pi/4. */
 TFD_VECTOR void tfd_double_waves(double r, double *sine, double *cosine)
 {
     const double square = r * r;
-    double s = 1.58969099521155010221e-10, c = -1.13596475577881948265e-11;
+    const double s = tfd_double_sine_terms(square) * square - TFD_DOUBLE_SIXTH;
+    const double c = tfd_double_cosine_terms(square);
 
-    s = s * square - 2.50507602534068634195e-08;
-    s = s * square + 2.75573137070700676789e-06;
-    s = s * square - 1.98412698298579493134e-04;
-    s = s * square + 8.33333333332248946124e-03;
-    s = s * square - 1.66666666666666324348e-01;
-    c = c * square + 2.08757232129817482790e-09;
-    c = c * square - 2.75573143513906633035e-07;
-    c = c * square + 2.48015872894767294178e-05;
-    c = c * square - 1.38888888888741095749e-03;
-    c = c * square + 4.16666666666666019037e-02;
     *sine = s * square * r + r;
     *cosine = c * square * square - 0.5 * square + 1;
 }

@@ -64,26 +64,17 @@ TFD_VECTOR struct tfd_double_turn tfd_double_turn(double x)
 TFD_VECTOR double tfd_double_turn_sine(struct tfd_double_turn t)
 {
     const double square = t.r * t.r, cube = square * t.r;
-    double p = 1.58969099521155010221e-10;
+    const double p = tfd_double_sine_terms(square);
+    const double rest = square * (0.5 * t.low - cube * p) - t.low;
 
-    p = p * square - 2.50507602534068634195e-08;
-    p = p * square + 2.75573137070700676789e-06;
-    p = p * square - 1.98412698298579493134e-04;
-    p = p * square + 8.33333333332248946124e-03;
-    p = square * (0.5 * t.low - cube * p) - t.low;
-    return t.r - (p + cube * 1.66666666666666324348e-01);
+    return t.r - (rest + cube * TFD_DOUBLE_SIXTH);
 }
 
 TFD_VECTOR double tfd_double_turn_cosine(struct tfd_double_turn t)
 {
     const double square = t.r * t.r, half = 0.5 * square, y = 1 - half;
-    double p = -1.13596475577881948265e-11;
+    const double p = tfd_double_cosine_terms(square);
 
-    p = p * square + 2.08757232129817482790e-09;
-    p = p * square - 2.75573143513906633035e-07;
-    p = p * square + 2.48015872894767294178e-05;
-    p = p * square - 1.38888888888741095749e-03;
-    p = p * square + 4.16666666666666019037e-02;
     return y + (((1 - y) - half) + (p * square * square - t.r * t.low));
 }
 

@@ -198,11 +198,20 @@ static void test_distances(void **state)
     }
 }
 
-static void look_around(const struct row *r, double at, double step,
-                        double *worst)
+/* Steps of `near` and of `far` around each of n places. */
+static void look_around(const double *places, size_t n, double near, double far)
 {
-    for (int i = -NEIGHBOURS; i <= NEIGHBOURS; i++)
-        look(r, at + i * step, worst);
+    EACH_ROW(r)
+    {
+        double worst[2] = {0, 0};
+
+        for (size_t i = 0; i < n; i++)
+            for (int k = -NEIGHBOURS; k <= NEIGHBOURS; k++) {
+                look(r, places[i] + k * near, worst);
+                look(r, places[i] + k * far, worst);
+            }
+        tell(r, worst);
+    }
 }
 
 static void test_near_zeros_of_the_result(void **state)
@@ -222,16 +231,7 @@ static void test_near_zeros_of_the_result(void **state)
                                    -9.7026725};
 
     (void)state;
-    EACH_ROW(r)
-    {
-        double worst[2] = {0, 0};
-
-        for (size_t i = 0; i < sizeof(zeros) / sizeof(*zeros); i++) {
-            look_around(r, zeros[i], 0x1p-52, worst);
-            look_around(r, zeros[i], 0x1p-20, worst);
-        }
-        tell(r, worst);
-    }
+    look_around(zeros, sizeof(zeros) / sizeof(*zeros), 0x1p-52, 0x1p-20);
 }
 
 static void test_near_poles_and_changes(void **state)
@@ -240,16 +240,7 @@ static void test_near_poles_and_changes(void **state)
                                     -0.25, -0.5, -1,  -2,   -3, -20};
 
     (void)state;
-    EACH_ROW(r)
-    {
-        double worst[2] = {0, 0};
-
-        for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-            look_around(r, places[i], 0x1p-49, worst);
-            look_around(r, places[i], 0x1p-17, worst);
-        }
-        tell(r, worst);
-    }
+    look_around(places, sizeof(places) / sizeof(*places), 0x1p-49, 0x1p-17);
 }
 
 static void test_tiny_and_huge_arguments(void **state)
